@@ -1,0 +1,207 @@
+"""The kernel IR: frozen, typed, and small enough to read in one sitting.
+
+A :class:`Kernel` is a list of parameters and a body of statements.  Every scalar
+expression carries its dtype.  Nothing here computes or checks anything: see
+`verify` for the rules and `interpret` for the meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+__all__ = [
+    "Apply",
+    "Array",
+    "Assign",
+    "Atomic",
+    "Barrier",
+    "Body",
+    "Cast",
+    "Constant",
+    "For",
+    "If",
+    "Kernel",
+    "Let",
+    "Load",
+    "Name",
+    "Scalar",
+    "Select",
+    "Shared",
+    "Statement",
+    "Store",
+    "Value",
+    "While",
+]
+
+DType: TypeAlias = "np.dtype[np.generic]"
+
+
+# ----------------------------------------------------------- scalar expressions
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal; ``value`` is a Python bool, int, float or complex."""
+
+    value: bool | int | float | complex
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The value of a scalar parameter or of a local variable."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A primitive applied to scalars, ``Apply("add", (x, y), float32)``."""
+
+    primitive: str
+    arguments: tuple[Scalar, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A conversion with NumPy's ``astype`` meaning."""
+
+    argument: Scalar
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """``when_true if condition else when_false``; both sides may be evaluated."""
+
+    condition: Scalar
+    when_true: Scalar
+    when_false: Scalar
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One element of an array; ``index`` counts elements from its start."""
+
+    array: str
+    index: Scalar
+    dtype: DType
+
+
+Scalar: TypeAlias = Constant | Name | Apply | Cast | Select | Load
+
+
+# -------------------------------------------------------------------- statements
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Defines a local variable."""
+
+    name: str
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Gives a variable that a `Let` defined another value."""
+
+    name: str
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Writes one element of an array."""
+
+    array: str
+    index: Scalar
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """``for name in range(start, stop, step)``."""
+
+    name: str
+    start: Scalar
+    stop: Scalar
+    step: Scalar
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    condition: Scalar
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    condition: Scalar
+    body: Body
+    otherwise: Body = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All work items of a group meet here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """An array that the work items of one group share."""
+
+    name: str
+    dtype: DType
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """``array[index] = operation(array[index], value)`` in one step."""
+
+    operation: str
+    array: str
+    index: Scalar
+    value: Scalar
+
+
+Statement: TypeAlias = (
+    Let | Assign | Store | For | While | If | Barrier | Shared | Atomic
+)
+Body: TypeAlias = tuple[Statement, ...]
+
+
+# ------------------------------------------------------------------------ kernel
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A scalar parameter."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array parameter; ``writable`` ones may be stored to."""
+
+    name: str
+    dtype: DType
+    writable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A function over arrays and scalars.
+
+    ``results`` is used by scalar functions (op bodies): the expressions that they
+    return, one for each output.  Array kernels return nothing and store instead.
+    """
+
+    name: str
+    parameters: tuple[Value | Array, ...]
+    body: Body
+    results: tuple[Scalar, ...] = ()
