@@ -1,0 +1,106 @@
+"""The backend of the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...layout import Layout
+from ...ops.program import Program
+from ..base import Raised, Rates
+from ..pool import Pool
+from . import memory
+from .execute import Executable
+from .reductions import launch_reduction, reduce
+
+__all__ = ["CpuBackend"]
+
+HostArray = np.ndarray[Any, Any]
+
+RATES = Rates(launch=15e-6, bandwidth=1.2e10, operations=4e9)
+"""Measured on one desktop core; `dcarray tune` replaces them."""
+
+
+class CpuBackend:
+    """NumPy on the host, fused and on all cores.
+
+    Parameters
+    ----------
+    pool : Pool, optional
+        Where memory comes from.
+    """
+
+    device = "cpu"
+
+    def __init__(self, pool: Pool[HostArray] | None = None) -> None:
+        self.pool = memory.host_pool() if pool is None else pool
+        self.supported = frozenset(np.dtype(kind) for kind in "?bBhHiIlLqQefdgFDG")
+        self.native: Mapping[str, Callable[..., Any]] = {}
+        self.rates = RATES
+
+    def allocate(self, nbytes: int) -> HostArray:
+        """A block of ``nbytes`` from the pool; it goes back when it dies."""
+        return memory.rent(self.pool, nbytes)
+
+    def view(self, block: HostArray, layout: Layout, dtype: np.dtype[Any]) -> HostArray:
+        """A block seen as an array."""
+        return memory.view(block, layout, dtype)
+
+    def upload(self, source: HostArray, target: HostArray) -> None:
+        """Copy bytes."""
+        np.copyto(target[: source.size], source)
+
+    def download(self, source: HostArray, target: HostArray) -> None:
+        """Copy bytes."""
+        np.copyto(target, source[: target.size])
+
+    def compile(self, program: Program) -> Executable:
+        """Make a program ready to run; kernels are built when it first runs."""
+        return Executable(program)
+
+    def launch(
+        self,
+        executable: Executable,
+        shape: tuple[int, ...],
+        inputs: Sequence[HostArray],
+        scalars: Sequence[np.generic],
+        outputs: Sequence[HostArray],
+        reduced: HostArray | None = None,
+        order: tuple[int, ...] | None = None,
+        watch: int = 0,
+    ) -> Sequence[Raised]:
+        """Run a program over ``shape``; see `Backend.launch`.
+
+        A `Raised` whose ``node`` is the number of nodes speaks of the reduction.
+        """
+        if reduced is None:
+            return executable.run(shape, inputs, scalars, outputs, watch)
+        return launch_reduction(
+            executable,
+            self.pool,
+            shape,
+            inputs,
+            scalars,
+            outputs,
+            reduced,
+            order,
+            watch,
+        )
+
+    def reduce(
+        self,
+        ufunc: np.ufunc,
+        source: HostArray,
+        axes: tuple[int, ...],
+        target: HostArray,
+    ) -> None:
+        """``ufunc.reduce`` of an array, on several threads where the bits allow.
+
+        ``target`` has length 1 along ``axes``.  Floating-point warnings are NumPy's.
+        """
+        reduce(ufunc, source, axes, target)
+
+    def synchronize(self) -> None:
+        """Nothing to wait for: a launch returns when it has ended."""

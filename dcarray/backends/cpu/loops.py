@@ -1,0 +1,114 @@
+"""NumPy's inner loops: where they are, and with which data they are called.
+
+A ufunc keeps the addresses of its loops in a C struct that NumPy documents
+(``numpy/ufuncobject.h``).  Before any address is believed, `struct_agrees` compares
+what the struct says with what Python says, for every numeric ufunc of NumPy.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Loop", "find_loop", "numeric_ufuncs", "struct_agrees"]
+
+DType = np.dtype[Any]
+
+NUMERIC = "?bBhHiIlLqQefdgFDG"
+"""Type characters of the dtypes that loops are used for."""
+
+
+class _UFuncHead(ctypes.Structure):
+    """The first fields of ``PyUFuncObject``."""
+
+    _fields_ = (
+        ("header", ctypes.c_byte * object.__basicsize__),
+        ("nin", ctypes.c_int),
+        ("nout", ctypes.c_int),
+        ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.POINTER(ctypes.c_void_p)),
+        ("data", ctypes.POINTER(ctypes.c_void_p)),
+        ("ntypes", ctypes.c_int),
+        ("flags", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        ("types", ctypes.POINTER(ctypes.c_char)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One row of a ufunc: ``function(args, dimensions, steps, data)``."""
+
+    function: int
+    data: int
+
+
+def numeric_ufuncs() -> list[np.ufunc]:
+    """NumPy's elementwise ufuncs that have a loop over numbers."""
+    found = {
+        id(value): value
+        for value in vars(np).values()
+        if isinstance(value, np.ufunc)
+        and value.signature is None
+        and any(set(row) <= set(NUMERIC + "->") for row in value.types)
+    }
+    return list(found.values())
+
+
+@lru_cache(1)
+def struct_agrees() -> bool:
+    """Whether the struct is what we take it for, on this interpreter and NumPy."""
+    ufuncs = numeric_ufuncs()
+    return len(ufuncs) > 50 and all(map(_agrees, ufuncs))
+
+
+def _agrees(ufunc: np.ufunc) -> bool:
+    if type(ufunc).__basicsize__ < ctypes.sizeof(_UFuncHead):
+        return False
+    head = _UFuncHead.from_address(id(ufunc))
+    counts = (head.nin, head.nout, head.nargs, head.ntypes)
+    if counts != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
+        return False
+    if head.name != ufunc.__name__.encode() and ufunc.__name__ not in _RENAMED:
+        return False
+    if not head.functions or not head.types:
+        return False
+    for row, signature in enumerate(ufunc.types):
+        wanted = [np.dtype(kind).num for kind in signature.replace("->", "")]
+        start = row * ufunc.nargs
+        if [ord(head.types[start + k]) for k in range(ufunc.nargs)] != wanted:
+            return False
+    return True
+
+
+_RENAMED = frozenset({"conj"})
+
+
+@lru_cache(4096)
+def find_loop(
+    ufunc: np.ufunc, inputs: tuple[DType, ...], outputs: tuple[DType, ...]
+) -> Loop | None:
+    """The loop that NumPy runs for these dtypes: the *first* row that matches.
+
+    None if there is no such row, or if a row of Python objects would be run.
+    """
+    if not struct_agrees():
+        return None
+    kinds = [dtype.num for dtype in (*inputs, *outputs)]
+    if not all(d.char in NUMERIC and d.isnative for d in (*inputs, *outputs)):
+        return None
+    head = _UFuncHead.from_address(id(ufunc))
+    nargs = ufunc.nargs
+    for row in range(ufunc.ntypes):
+        if [ord(head.types[row * nargs + k]) for k in range(nargs)] == kinds:
+            function = head.functions[row]
+            if not function:
+                return None
+            data = head.data[row] if head.data else 0
+            return Loop(function, data or 0)
+    return None

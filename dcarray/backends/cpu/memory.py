@@ -1,0 +1,65 @@
+"""Blocks of the host's memory, rented from the pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...layout import Layout
+from ..pool import Pool
+
+__all__ = ["host_pool", "rent", "view"]
+
+HostArray = np.ndarray[Any, Any]
+
+ALIGNMENT = 64
+"""Bytes of a cache line; blocks begin at a multiple of it."""
+
+
+class Block(np.ndarray):
+    """One-dimensional bytes that go back to their pool when they die.
+
+    Arrays made over a block keep it alive, because NumPy does not look for the owner of
+    memory beyond an object of another class.
+    """
+
+    _home: tuple[Pool[HostArray], HostArray, int] | None = None  # only the block itself
+
+    def __del__(self) -> None:
+        home = self._home
+        if home is not None:
+            pool, raw, size = home
+            pool.give_back(raw, size)
+
+
+def _allocate(nbytes: int) -> HostArray:
+    raw = np.empty(nbytes + ALIGNMENT, np.uint8)
+    start = -raw.__array_interface__["data"][0] % ALIGNMENT
+    return raw[start : start + nbytes]
+
+
+def _free(raw: HostArray) -> None:
+    """NumPy frees the memory with the last reference."""
+
+
+def _clear(raw: HostArray, nbytes: int) -> None:
+    raw[:nbytes] = 0
+
+
+def host_pool() -> Pool[HostArray]:
+    """A pool of the host's memory."""
+    return Pool("cpu", _allocate, _free, _clear)
+
+
+def rent(pool: Pool[HostArray], nbytes: int) -> HostArray:
+    """A block of exactly ``nbytes``."""
+    raw, size = pool.rent(nbytes)
+    block = raw[:nbytes].view(Block)
+    block._home = (pool, raw, size)
+    return block
+
+
+def view(memory: HostArray, layout: Layout, dtype: np.dtype[Any]) -> HostArray:
+    """``memory`` seen as an array."""
+    return np.ndarray(layout.shape, dtype, memory, layout.offset, layout.strides)
