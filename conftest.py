@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from pathlib import Path
+import tempfile
 
 import hypothesis
 import pytest
@@ -13,6 +12,12 @@ hypothesis.settings.register_profile(
     "default", deadline=None, derandomize=bool(os.environ.get("CI"))
 )
 hypothesis.settings.load_profile("default")
+
+
+# Compiled kernels of a test run stay out of the user's cache folder.  The settings are
+# read when dcarray is imported, which the test files do.
+_cache_folder = tempfile.TemporaryDirectory(prefix="dcarray-tests-")
+os.environ["DCARRAY_CACHE_DIR"] = _cache_folder.name
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,17 +36,3 @@ def pytest_collection_modifyitems(
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen
-
-
-@pytest.fixture(scope="session", autouse=True)
-def own_cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Compiled kernels of a test run stay out of the user's cache folder."""
-    folder = tmp_path_factory.mktemp("kernel-cache")
-    folder.chmod(0o700)
-    before = os.environ.get("DCARRAY_CACHE_FOLDER")
-    os.environ["DCARRAY_CACHE_FOLDER"] = str(folder)
-    yield folder
-    if before is None:
-        del os.environ["DCARRAY_CACHE_FOLDER"]
-    else:
-        os.environ["DCARRAY_CACHE_FOLDER"] = before

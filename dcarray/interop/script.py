@@ -165,6 +165,19 @@ class Substitution:
         spec.loader = _Loader(spec.name, spec.origin, self.builtins)
         return spec
 
+    def load(self, name: str, path: str) -> ModuleType:
+        """Run a source file as a module of that name, outside of ``sys.modules``."""
+        module = ModuleType(name)
+        module.__dict__.update(
+            __builtins__=vars(self.builtins), __file__=os.path.abspath(path)
+        )
+        with open(path, "rb") as file:
+            code = compile(
+                file.read(), os.path.abspath(path), "exec", dont_inherit=True
+            )
+        exec(code, module.__dict__)
+        return module
+
     def install(self) -> None:
         """Let the program's own modules be found, before Python's path finder."""
         finders = sys.meta_path
