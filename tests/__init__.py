@@ -1,0 +1,1 @@
+"""The tests, by what they need: see each folder."""
