@@ -8,7 +8,7 @@ expression carries its dtype.  Nothing here computes or checks anything: see
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -36,16 +36,28 @@ __all__ = [
     "While",
 ]
 
-DType: TypeAlias = "np.dtype[np.generic]"
+DType: TypeAlias = np.dtype[Any]
 
 
 # ----------------------------------------------------------- scalar expressions
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Constant:
-    """A literal; ``value`` is a Python bool, int, float or complex."""
+    """A literal; ``value`` is a Python bool, int, float or complex.
+
+    Two constants are equal when they are the same number: 0.0 differs from -0.0, and
+    NaN is equal to itself.
+    """
 
     value: bool | int | float | complex
     dtype: DType
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Constant):
+            return NotImplemented
+        return self.dtype == other.dtype and repr(self.value) == repr(other.value)
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, repr(self.value)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +146,16 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class While:
+    """``while condition``."""
+
     condition: Scalar
     body: Body
 
 
 @dataclass(frozen=True, slots=True)
 class If:
+    """``if condition`` with an ``else`` that may be empty."""
+
     condition: Scalar
     body: Body
     otherwise: Body = ()

@@ -6,29 +6,32 @@ import numpy as np
 
 from ...kernel.language import (
     INFINITY,
+    NAN,
     Scalar,
     absolute,
     as_unsigned,
     bits,
     cast,
     copysign,
-    floor,
     fmod,
     imag,
     is_complex,
     is_floating,
     is_integer,
+    is_signed,
+    is_single,
     is_unsigned,
     isinf,
     isnan,
     make_complex,
-    power,
     real,
+    smallest,
     sqrt,
     truncate_divide,
     truncate_remainder,
     widen,
 )
+from ...kernel.operators import divmod_any, floor_divide, power_any, remainder
 from ..spec import Kind, Op
 
 
@@ -38,29 +41,30 @@ def positive(x: Scalar) -> Scalar:
 
 
 def hypot(x: Scalar, y: Scalar) -> Scalar:
-    """The method of C. Borges, "An Improved Algorithm for hypot(a, b)" (2019)."""
+    """C. Borges, "An Improved Algorithm for hypot(a, b)", 2019, without its fma."""
     a = absolute(widen(x))
     b = absolute(widen(y))
     high = a if a >= b else b
     low = b if a >= b else a
-    # The squares of what is scaled so neither overflow nor vanish beside each other.
-    big = 2.0 ** (2 ** (4 if bits(high) == 32 else 7) * 4 - 4)
-    large = high > big
-    small = low < 1.0 / big
-    scale = 1.0 / (big * 4.0) if large else (big * 4.0 if small else cast(1.0, high))
+    # Scaled so that no square overflows, or vanishes beside the other.
+    if is_single(a):
+        scale = 2.0**-70 if high > 2.0**63 else (2.0**85 if low < 2.0**-50 else 1.0)
+    else:
+        scale = 2.0**-600 if high > 2.0**511 else (2.0**600 if low < 2.0**-459 else 1.0)
+    scale = cast(scale, high)
     p = high * scale
     q = low * scale
     h = sqrt(p * p + q * q)
-    near = h <= 2.0 * q
-    delta = h - q if near else h - p
-    first = p * (2.0 * delta - p) if near else 2.0 * delta * (p - 2.0 * q)
-    if near:
-        second = (delta - 2.0 * (p - q)) * delta
+    if h <= 2.0 * q:
+        delta = h - q
+        error = p * (2.0 * delta - p) + (delta - 2.0 * (p - q)) * delta
     else:
-        second = (4.0 * delta - q) * q + delta * delta
-    corrected = h - (first + second) / (2.0 * h)
-    apart = q <= p * 2.0**-60
-    result = high + low if apart else corrected / scale
+        delta = h - p
+        error = 2.0 * delta * (p - 2.0 * q) + ((4.0 * delta - q) * q + delta * delta)
+    corrected = (h - error / (2.0 * h)) / scale
+    # Beside a number this large, the other one only decides the rounding.
+    alone = low <= high * (2.0**-27 if is_single(a) else 2.0**-54)
+    result = high + low if alone else corrected
     return INFINITY if isinf(a) or isinf(b) else result
 
 
@@ -72,55 +76,6 @@ def magnitude(x: Scalar) -> Scalar:
     if is_complex(x):
         return hypot(real(x), imag(x))
     return absolute(x)
-
-
-def divmod_floating(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
-    """Quotient rounded down, remainder with the divisor's sign (``npy_divmod``)."""
-    a = widen(x)
-    b = widen(y)
-    remainder = fmod(a, b)
-    quotient = (a - remainder) / b
-    adjust = remainder != 0 and (b < 0) != (remainder < 0)
-    signed = remainder + b if adjust else remainder
-    whole = quotient - 1.0 if adjust else quotient
-    rounded = floor(whole)
-    rounded = rounded + 1.0 if whole - rounded > 0.5 else rounded
-    rounded = rounded if whole != 0 else copysign(cast(0, a), a / b)
-    signed = signed if remainder != 0 else copysign(cast(0, a), b)
-    return (a / b if b == 0 else rounded, remainder if b == 0 else signed)
-
-
-def divmod_integer(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
-    """Rounded down; both results are 0 where the divisor is."""
-    zero = cast(0, x)
-    if is_unsigned(x):
-        divisor = cast(1, y) if y == 0 else y
-        quotient = truncate_divide(x, divisor)
-        remainder = truncate_remainder(x, divisor)
-        return (zero if y == 0 else quotient, zero if y == 0 else remainder)
-    # The smallest number has no positive counterpart: division by -1 is negation.
-    divisor = cast(1, y) if y == 0 or y == -1 else y
-    quotient = truncate_divide(x, divisor)
-    remainder = truncate_remainder(x, divisor)
-    adjust = remainder != 0 and (remainder < 0) != (divisor < 0)
-    quotient = quotient - 1 if adjust else quotient
-    remainder = remainder + divisor if adjust else remainder
-    quotient = -x if y == -1 else quotient
-    return (zero if y == 0 else quotient, remainder)
-
-
-def divmod_any(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
-    if is_floating(x):
-        return divmod_floating(x, y)
-    return divmod_integer(x, y)
-
-
-def floor_divide(x: Scalar, y: Scalar) -> Scalar:
-    return divmod_any(x, y)[0]
-
-
-def remainder(x: Scalar, y: Scalar) -> Scalar:
-    return divmod_any(x, y)[1]
 
 
 def fmod_any(x: Scalar, y: Scalar) -> Scalar:
@@ -144,19 +99,19 @@ def sign(x: Scalar) -> Scalar:
 
 
 def sign_complex(x: Scalar) -> Scalar:
+    """``x`` over its absolute value; where that is infinite, the sign of one part."""
     a = real(x)
     b = imag(x)
-    length = hypot(a, b)
     zero = cast(0.0, a)
-    divisor = cast(1.0, a) if length == 0 else length
-    a_sign = copysign(cast(1.0, a), a) if isinf(a) else zero
-    b_sign = copysign(cast(1.0, b), b) if isinf(b) else zero
-    both = isinf(a) and isinf(b)
-    nan = a - a + (b - b)
-    p = a_sign if isinf(length) else a / divisor
-    q = b_sign if isinf(length) else b / divisor
-    lost = both or isnan(length)
-    return make_complex(nan if lost else p, nan if lost else q)
+    length = hypot(a, b)
+    p = copysign(cast(1.0, a), a) if isinf(a) else zero
+    q = zero if isinf(a) else copysign(cast(1.0, b), b)
+    p = p if isinf(length) else a / length
+    q = q if isinf(length) else b / length
+    nan = isnan(length) or (isinf(a) and isinf(b))
+    p = NAN if nan else (zero if length == 0 else p)
+    q = NAN if nan else (zero if length == 0 else q)
+    return make_complex(p, q)
 
 
 def square(x: Scalar) -> Scalar:
@@ -174,28 +129,11 @@ def reciprocal(x: Scalar) -> Scalar:
         q = -ratio / length if flat else -1.0 / length
         return make_complex(p, q)
     if is_integer(x):
+        # NumPy converts the infinity 1.0 / 0 as the processor does.
+        infinite = smallest(x) if is_signed(x) and bits(x) >= 32 else 0
         divisor = cast(1, x) if x == 0 else x
-        return 0 if x == 0 else truncate_divide(cast(1, x), divisor)
+        return infinite if x == 0 else truncate_divide(cast(1, x), divisor)
     return 1.0 / x
-
-
-def power_any(x: Scalar, y: Scalar) -> Scalar:
-    if is_integer(x):
-        return power_integer(x, y)
-    return power(x, y)
-
-
-def power_integer(x: Scalar, y: Scalar) -> Scalar:
-    """Repeated squaring; an exponent below 0 is refused where the op is called."""
-    base = x
-    exponent = y
-    result = x if (y & 1) != 0 else cast(1, x)
-    exponent = exponent >> 1
-    while exponent > 0:
-        base = base * base
-        result = result * base if (exponent & 1) != 0 else result
-        exponent = exponent >> 1
-    return result
 
 
 def gcd(x: Scalar, y: Scalar) -> Scalar:
@@ -230,14 +168,16 @@ DIVMOD = Op("divmod", Kind.ELEMENTWISE, np.divmod, 2, 2, body=divmod_any)
 FMOD = Op("fmod", Kind.ELEMENTWISE, np.fmod, 2, body=fmod_any)
 NEGATIVE = Op("negative", Kind.ELEMENTWISE, np.negative)
 POSITIVE = Op("positive", Kind.ELEMENTWISE, np.positive, body=positive)
-ABSOLUTE = Op("absolute", Kind.ELEMENTWISE, np.absolute, body=magnitude)
+ABSOLUTE = Op("absolute", Kind.ELEMENTWISE, np.absolute, body=magnitude, ulp=2)
 FABS = Op("fabs", Kind.ELEMENTWISE, np.fabs, body=fabs)
-SIGN = Op("sign", Kind.ELEMENTWISE, np.sign, body=sign)
+SIGN = Op("sign", Kind.ELEMENTWISE, np.sign, body=sign, ulp=2)
 SQUARE = Op("square", Kind.ELEMENTWISE, np.square, body=square)
 RECIPROCAL = Op("reciprocal", Kind.ELEMENTWISE, np.reciprocal, body=reciprocal)
-POWER = Op("power", Kind.ELEMENTWISE, np.power, 2, body=power_any)
-FLOAT_POWER = Op("float_power", Kind.ELEMENTWISE, np.float_power, 2, body=power_any)
-HYPOT = Op("hypot", Kind.ELEMENTWISE, np.hypot, 2, body=hypot)
+POWER = Op("power", Kind.ELEMENTWISE, np.power, 2, body=power_any, ulp=16)
+FLOAT_POWER = Op(
+    "float_power", Kind.ELEMENTWISE, np.float_power, 2, body=power_any, ulp=16
+)
+HYPOT = Op("hypot", Kind.ELEMENTWISE, np.hypot, 2, body=hypot, ulp=4)
 GCD = Op("gcd", Kind.ELEMENTWISE, np.gcd, 2, body=gcd)
 LCM = Op("lcm", Kind.ELEMENTWISE, np.lcm, 2, body=lcm)
 CONJUGATE = Op("conjugate", Kind.ELEMENTWISE, np.conjugate)

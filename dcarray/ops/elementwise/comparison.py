@@ -17,7 +17,6 @@ from ...kernel.language import (
     imag,
     is_boolean,
     is_complex,
-    is_extended,
     is_integer,
     is_narrow,
     is_signed,
@@ -121,7 +120,7 @@ def maximum(x: Scalar, y: Scalar) -> Scalar:
     """NaN wins.  Of two equal operands, NumPy's vector loops take the second."""
     if is_boolean(x):
         return x | y
-    if is_narrow(x) or is_extended(x) or is_complex(x):
+    if is_narrow(x) or is_complex(x):
         return x if less_equal(y, x) or isnan_any(x) else y
     return x if x > y or isnan_any(x) else y
 
@@ -130,7 +129,7 @@ def minimum(x: Scalar, y: Scalar) -> Scalar:
     """NaN wins.  Of two equal operands, NumPy's vector loops take the second."""
     if is_boolean(x):
         return x & y
-    if is_narrow(x) or is_extended(x) or is_complex(x):
+    if is_narrow(x) or is_complex(x):
         return x if less_equal(x, y) or isnan_any(x) else y
     return x if x < y or isnan_any(x) else y
 
@@ -151,8 +150,16 @@ def fmin(x: Scalar, y: Scalar) -> Scalar:
 
 def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     """Not below ``low`` and, which counts more, not above ``high``; NaN wins."""
-    raised = x if isnan_any(x) or not less(x, low) and not isnan_any(low) else low
-    return raised if isnan_any(raised) or not less(high, raised) else high
+    if is_complex(x):
+        raised = x if isnan_any(x) or ahead(x, low) else low
+        return raised if isnan_any(raised) or ahead(high, raised) else high
+    raised = low if x < low or (isnan(low) and not isnan(x)) else x
+    return high if raised > high or (isnan(high) and not isnan(raised)) else raised
+
+
+def ahead(x: Scalar, y: Scalar) -> Scalar:
+    """``x > y`` without regard to NaN, as NumPy's clip compares complex numbers."""
+    return imag(x) > imag(y) if real(x) == real(y) else real(x) > real(y)
 
 
 # -------------------------------------------------------------------------- rows

@@ -8,6 +8,7 @@ from ...kernel.language import (
     INFINITY,
     NAN,
     Scalar,
+    bits,
     bits_to_float,
     cast,
     copysign,
@@ -16,9 +17,9 @@ from ...kernel.language import (
     fraction_bits,
     imag,
     is_complex,
+    is_narrow,
     isinf,
     isnan,
-    ldexp,
     make_complex,
     nextafter,
     real,
@@ -39,8 +40,14 @@ def signbit(x: Scalar) -> Scalar:
 
 
 def spacing(x: Scalar) -> Scalar:
-    """Distance to the next number away from zero, negative below zero."""
-    beyond = nextafter(x, cast(INFINITY if x >= 0 else -INFINITY, x))
+    """Distance to the next number away from zero, negative below zero.
+
+    For float16 NumPy goes to the next larger number instead.
+    """
+    if is_narrow(x):
+        beyond = nextafter(x, cast(INFINITY, x))
+    else:
+        beyond = nextafter(x, cast(INFINITY if x >= 0 else -INFINITY, x))
     return NAN if isinf(x) else beyond - x
 
 
@@ -58,17 +65,14 @@ def frexp(x: Scalar) -> tuple[Scalar, Scalar]:
     shift = fraction_bits(x) + 1
     pattern = float_to_bits(x * 2.0**shift if tiny else x)
     mask = ((1 << exponent_bits(x)) - 1) << fraction_bits(x)
+    others = (1 << bits(x)) - 1 - mask
     bias = (1 << (exponent_bits(x) - 1)) - 2
     half = bias << fraction_bits(x)
     exponent = np.int32((pattern & mask) >> fraction_bits(x)) - bias
     exponent = exponent - shift if tiny else exponent
-    mantissa = bits_to_float((pattern & ~mask) | half)
+    mantissa = bits_to_float((pattern & others) | half)
     plain = x == 0 or isinf(x) or isnan(x)
     return (x if plain else mantissa, 0 if plain else exponent)
-
-
-def ldexp_any(x: Scalar, y: Scalar) -> Scalar:
-    return ldexp(x, y)
 
 
 def heaviside(x: Scalar, at_zero: Scalar) -> Scalar:

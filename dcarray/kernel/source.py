@@ -1,0 +1,112 @@
+"""The Python source of a kernel function, and errors that point into it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NoReturn
+
+from ..errors import KernelSyntaxError
+
+__all__ = ["Source", "source_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A function, its syntax tree, and where the two came from.
+
+    ``line`` and ``column`` are what to add to the positions of the tree.
+    """
+
+    function: Callable[..., Any]
+    tree: ast.FunctionDef
+    file: str
+    line: int
+    column: int
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters, in order."""
+        return tuple(argument.arg for argument in self.tree.args.args)
+
+    def default(self, index: int) -> Any:
+        """Default value of the parameter at ``index``; `inspect.Parameter.empty` if
+        there is none."""
+        given = getattr(self.function, "__defaults__", None) or ()
+        first = len(self.parameters) - len(given)
+        return given[index - first] if index >= first else inspect.Parameter.empty
+
+    def lookup(self, name: str) -> Any:
+        """What a name that is not local means.
+
+        Raises
+        ------
+        KeyError
+            Nothing.
+        """
+        code = getattr(self.function, "__code__", None)
+        cells = getattr(self.function, "__closure__", None) or ()
+        names = code.co_freevars if code is not None else ()
+        for free, cell in zip(names, cells):
+            if free == name:
+                return cell.cell_contents
+        scope = getattr(self.function, "__globals__", {})
+        if name in scope:
+            return scope[name]
+        return vars(builtins)[name]
+
+    def fail(self, node: ast.AST, message: str) -> NoReturn:
+        """Raise a `KernelSyntaxError` that shows the place of ``node``."""
+        line = getattr(node, "lineno", 1) + self.line
+        end = getattr(node, "end_lineno", None) or line - self.line
+        start = getattr(node, "col_offset", 0) + self.column + 1
+        stop = (getattr(node, "end_col_offset", None) or 0) + self.column + 1
+        text = linecache.getline(self.file, line) or ast.unparse(node)
+        place = (self.file, line, start, text, end + self.line, stop)
+        raise KernelSyntaxError(f"{self.tree.name}: {message}", place)
+
+
+@cache
+def source_of(function: Callable[..., Any]) -> Source:
+    """Find and parse the source of a function.
+
+    Raises
+    ------
+    KernelSyntaxError
+        There is no source, or it is not a plain ``def``.
+    """
+    name = getattr(function, "__qualname__", repr(function))
+    try:
+        file = inspect.getsourcefile(function) or "<unknown>"
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as error:
+        raise KernelSyntaxError(f"{name}: its source cannot be read: {error}") from None
+    text = "".join(lines)
+    dedented = textwrap.dedent(text)
+    column = len(lines[0]) - len(lines[0].lstrip())
+    try:
+        tree = ast.parse(dedented).body[0]
+    except SyntaxError as error:
+        raise KernelSyntaxError(
+            f"{name}: its source does not stand alone: {error.msg}",
+            (file, first, 1, lines[0], first, 1),
+        ) from None
+    source_line = first - 1
+    if not isinstance(tree, ast.FunctionDef):
+        raise KernelSyntaxError(
+            f"{name}: a kernel is a function made by 'def'",
+            (file, first, column + 1, lines[0], first, column + 1),
+        )
+    source = Source(function, tree, file, source_line, column)
+    extra = tree.args.vararg or tree.args.kwarg
+    if extra is not None:
+        source.fail(extra, "a kernel takes a fixed number of arguments")
+    if tree.args.kwonlyargs:
+        source.fail(tree.args.kwonlyargs[0], "a kernel has no keyword-only arguments")
+    return source

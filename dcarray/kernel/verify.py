@@ -1,0 +1,179 @@
+"""The rules that every kernel keeps, checked after parsing and after every pass.
+
+A broken rule is a mistake of this library, never of its user: the user's mistakes are
+found by `parse`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from . import nodes
+from .infer import loop_dtypes
+from .language import PRIMITIVES
+
+__all__ = ["BrokenRule", "verify"]
+
+DType: TypeAlias = np.dtype[Any]
+
+BOOL = np.dtype(np.bool_)
+ATOMIC = frozenset(
+    ("add", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor")
+)
+
+
+class BrokenRule(AssertionError):
+    """A kernel breaks a rule of the IR; the message says which, and where."""
+
+
+def verify(kernel: nodes.Kernel) -> nodes.Kernel:
+    """Check a kernel and give it back, so that passes can be chained.
+
+    Raises
+    ------
+    BrokenRule
+        Naming the rule, the kernel, and the statement or expression.
+    """
+    checker = _Checker(kernel)
+    scope: dict[str, DType] = {}
+    for parameter in kernel.parameters:
+        checker.rule("names are unique", parameter.name not in checker.taken, parameter)
+        checker.taken.add(parameter.name)
+        if isinstance(parameter, nodes.Array):
+            checker.arrays[parameter.name] = (parameter.dtype, parameter.writable)
+        else:
+            scope[parameter.name] = parameter.dtype
+    checker.body(kernel.body, scope)
+    for result in kernel.results:
+        checker.scalar(result, scope)
+    return kernel
+
+
+class _Checker:
+    def __init__(self, kernel: nodes.Kernel) -> None:
+        self.kernel = kernel
+        self.taken: set[str] = set()
+        self.variables: set[str] = set()
+        self.arrays: dict[str, tuple[DType, bool]] = {}
+
+    def rule(self, name: str, kept: bool, where: object) -> None:
+        if not kept:
+            raise BrokenRule(f"kernel {self.kernel.name}: {name}: {where}")
+
+    # --------------------------------------------------------------- expressions
+    def scalar(self, node: nodes.Scalar, scope: dict[str, DType]) -> None:
+        """Check an expression, with an explicit stack: expressions may be deep."""
+        stack = [node]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, nodes.Constant):
+                fits = isinstance(item.value, _VALUES[item.dtype.kind])
+                self.rule("a constant has a value of its dtype", fits, item)
+            elif isinstance(item, nodes.Name):
+                self.rule("a name is defined before its use", item.name in scope, item)
+                same = scope[item.name] == item.dtype
+                self.rule("a name has the dtype of its definition", same, item)
+            elif isinstance(item, nodes.Apply):
+                self.apply(item)
+                stack.extend(item.arguments)
+            elif isinstance(item, nodes.Cast):
+                differs = item.argument.dtype != item.dtype
+                self.rule("a cast changes the dtype", differs, item)
+                stack.append(item.argument)
+            elif isinstance(item, nodes.Select):
+                boolean = item.condition.dtype == BOOL
+                self.rule("a condition is a bool", boolean, item)
+                sides = (item.when_true.dtype, item.when_false.dtype)
+                same = all(side == item.dtype for side in sides)
+                self.rule("both sides of a select have its dtype", same, item)
+                stack.extend((item.condition, item.when_true, item.when_false))
+            else:
+                self.element(item.array, item.index, item.dtype, item)
+                stack.append(item.index)
+
+    def apply(self, node: nodes.Apply) -> None:
+        known = node.primitive in PRIMITIVES
+        self.rule("a primitive is known", known, node)
+        inputs = tuple(argument.dtype for argument in node.arguments)
+        try:
+            *wanted, result = loop_dtypes(node.primitive, inputs)
+        except TypeError as error:
+            raise BrokenRule(
+                f"kernel {self.kernel.name}: a primitive takes its arguments: "
+                f"{node}: {error}"
+            ) from None
+        fits = tuple(wanted) == inputs and result == node.dtype
+        self.rule("arguments and result have the dtypes of one loop", fits, node)
+
+    def element(
+        self, array: str, index: nodes.Scalar, dtype: DType, where: object
+    ) -> None:
+        self.rule("an array is a parameter or shared", array in self.arrays, where)
+        same = self.arrays[array][0] == dtype
+        self.rule("an element has the dtype of its array", same, where)
+        self.rule("an index is an integer", index.dtype.kind in "iu", where)
+
+    # ---------------------------------------------------------------- statements
+    def body(self, body: nodes.Body, scope: dict[str, DType]) -> None:
+        """Check statements; what they define is added to ``scope``."""
+        for node in body:
+            if isinstance(node, nodes.Let):
+                self.scalar(node.value, scope)
+                self.define(node.name, node.value.dtype, scope, node)
+                self.variables.add(node.name)
+            elif isinstance(node, nodes.Assign):
+                self.scalar(node.value, scope)
+                known = node.name in scope and node.name in self.variables
+                self.rule("only a variable is assigned to", known, node)
+                same = scope[node.name] == node.value.dtype
+                self.rule("a variable keeps its dtype", same, node)
+            elif isinstance(node, (nodes.Store, nodes.Atomic)):
+                self.scalar(node.index, scope)
+                self.scalar(node.value, scope)
+                self.element(node.array, node.index, node.value.dtype, node)
+                writable = self.arrays[node.array][1]
+                self.rule("only a writable array is stored to", writable, node)
+                if isinstance(node, nodes.Atomic):
+                    known = node.operation in ATOMIC
+                    self.rule("an atomic operation is known", known, node)
+            elif isinstance(node, nodes.For):
+                for bound in (node.start, node.stop, node.step):
+                    self.scalar(bound, scope)
+                    integer = bound.dtype.kind in "iu"
+                    same = bound.dtype == node.start.dtype
+                    self.rule(
+                        "a loop counts in one integer dtype", integer and same, node
+                    )
+                inner = dict(scope)
+                self.define(node.name, node.start.dtype, inner, node)
+                self.body(node.body, inner)
+            elif isinstance(node, (nodes.While, nodes.If)):
+                self.scalar(node.condition, scope)
+                boolean = node.condition.dtype == BOOL
+                self.rule("a condition is a bool", boolean, node)
+                self.body(node.body, dict(scope))
+                if isinstance(node, nodes.If):
+                    self.body(node.otherwise, dict(scope))
+            elif isinstance(node, nodes.Shared):
+                self.rule("names are unique", node.name not in self.taken, node)
+                self.rule("a shared array has a size", node.size > 0, node)
+                self.taken.add(node.name)
+                self.arrays[node.name] = (node.dtype, True)
+
+    def define(
+        self, name: str, dtype: DType, scope: dict[str, DType], where: object
+    ) -> None:
+        self.rule("names are unique", name not in self.taken, where)
+        self.taken.add(name)
+        scope[name] = dtype
+
+
+_VALUES: dict[str, tuple[type, ...]] = {
+    "b": (bool,),
+    "i": (int,),
+    "u": (int,),
+    "f": (float,),
+    "c": (complex,),
+}

@@ -1,0 +1,51 @@
+"""The scalar body of a row as IR: what renderers spell and the interpreter runs."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ..kernel import infer, nodes
+from ..kernel.parse import parse
+from ..kernel.rewrite import simplify
+from ..kernel.verify import verify
+from .spec import DType, Op
+
+__all__ = ["body_kernel"]
+
+
+@cache
+def body_kernel(
+    op: Op, dtypes: tuple[DType, ...], results: tuple[DType, ...] | None = None
+) -> nodes.Kernel:
+    """The body of an elementwise row for given dtypes.
+
+    Parameters
+    ----------
+    op : Op
+    dtypes : tuple of dtype
+        Of the operands, as `Op.resolve` gives them.
+    results : tuple of dtype, optional
+        Of the results; needed for ``cast`` only, which can give any dtype.
+
+    Returns
+    -------
+    Kernel
+        A scalar function: parameters are `Value`, there is a result for each output.
+    """
+    if op.body is not None:
+        kernel = parse(op.body, dtypes, op.name)
+    else:
+        names = [nodes.Name(f"x{place}", dtype) for place, dtype in enumerate(dtypes)]
+        parameters = tuple(nodes.Value(item.name, item.dtype) for item in names)
+        value: nodes.Scalar
+        if op.name == "cast":
+            value = names[0]
+        else:
+            value = infer.apply(op.name, *names)
+        kernel = nodes.Kernel(op.name, parameters, (), (value,))
+    wanted = op.resolve(dtypes).outputs if results is None else results
+    converted = tuple(
+        infer.convert(item, dtype) for item, dtype in zip(kernel.results, wanted)
+    )
+    kernel = nodes.Kernel(op.name, kernel.parameters, kernel.body, converted)
+    return simplify(verify(kernel))
