@@ -26,6 +26,7 @@ LINE = (
     *(4095, 4096, 4097, 8191, 8192, 8193, 16383, 16385, 20011),
     0,
 )
+HUGE = (32767, 32768, 32769, 40_000, 65_537, 100_003, 120_000)
 SHORT = (1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 11, 16, 17)
 LONG = (31, 33, 63, 64, 65, 100, 127, 128, 129, 257, 513, 1025)
 FLAVOURS = ("calm",) * 6 + ("positive",) * 3 + ("odd", "odd", "bits")
@@ -47,7 +48,7 @@ def make_pool(dtype: str, flavour: str) -> np.ndarray:
     if kind in "iu":
         return integers(np.dtype(dtype), flavour, rng)
     if kind == "c":
-        part = "float32" if dtype == "complex64" else "float64"
+        part = np.dtype(dtype).type(0).real.dtype.name
         both = np.empty(POOL, dtype)
         both.real = pool(part, flavour)
         both.imag = np.roll(pool(part, flavour), 977)
@@ -195,11 +196,11 @@ class Input:
 
     def values(self) -> np.ndarray:
         """The stored array, fresh."""
-        count = 1
-        for n in self.layout.stored:
-            count *= n
+        end = self.offset + product(self.layout.stored)
         source = pool(self.leaf.dtype, self.flavour)
-        return source[self.offset : self.offset + count].reshape(self.layout.stored)
+        if end > POOL:
+            source = np.resize(source, end)
+        return source[self.offset : end].reshape(self.layout.stored)
 
 
 @dataclass(frozen=True)
@@ -221,13 +222,20 @@ class Draw:
 def lengths(symbols: str, r: random.Random, limit: int) -> dict[Any, int]:
     """A length for each symbol."""
     chosen: dict[Any, int] = {1: 1}
+    many = limit > 1 << 15 and r.random() < 0.4
     if len(symbols) == 1:
-        chosen[symbols] = min(r.choice(LINE), limit)
+        chosen[symbols] = min(r.choice(HUGE if many else LINE), limit)
         return chosen
     for symbol in symbols:
         chosen[symbol] = r.choice(SHORT)
     if r.random() < 0.35:
         chosen[r.choice(symbols)] = r.choice(LONG)
+    if many:
+        symbol = r.choice(symbols)
+        rest = 1
+        for other in symbols:
+            rest *= chosen[other] if other != symbol else 1
+        chosen[symbol] = max(r.choice(HUGE) // rest, 1)
     if r.random() < 0.02:
         chosen[r.choice(symbols)] = 0
     return chosen
@@ -245,7 +253,7 @@ def draw(
     shapes = [leaf.shape for leaf in structure.leaves]
     if any(len(set(shape) - {1}) < len(shape) - shape.count(1) for shape in shapes):
         sizes = {n: min(k, 65) for n, k in sizes.items()}
-    while max(product(tuple(sizes[n] for n in s)) for s in shapes) > limit:
+    while structure.elements(sizes) > limit and max(sizes.values()) > 1:
         sizes = {n: (k + 1) // 2 for n, k in sizes.items()}
     inputs = []
     for number, leaf in enumerate(structure.leaves):
@@ -254,7 +262,7 @@ def draw(
         if name == "broadcast" and leaf.written:
             name = "stepped"
         layout = layout_of(shape, name, r)
-        offset = r.randrange(POOL - product(layout.stored))
+        offset = r.randrange(POOL // 2)
         inputs.append(Input(leaf, shape, layout, r.choice(FLAVOURS), offset))
     scalars = tuple(scalar_value(kind, r) for kind in structure.scalars)
     return Draw(tuple(inputs), scalars)

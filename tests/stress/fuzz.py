@@ -79,6 +79,7 @@ class Fuzzer:
         path: Path | None = None,
         layouts: int = 4,
         draws: int = 50,
+        limit: int = 1 << 15,
         quiet: bool = False,
     ) -> None:
         self.module = module
@@ -89,6 +90,7 @@ class Fuzzer:
         self.running = path.with_suffix(".running") if path else None
         self.layouts = layouts
         self.draws = draws
+        self.limit = limit
         self.quiet = quiet
         self.seen = set(state.keys)
         self.causes: Counter[str] = Counter()
@@ -107,7 +109,7 @@ class Fuzzer:
         self, program: Structure, where: str, names: tuple[str, ...], listen: bool
     ) -> tuple[bool, Mismatch | None]:
         """One draw: whether something fused, and what differs."""
-        data = draw(program, where, names)
+        data = draw(program, where, names, self.limit)
         if not self.library:
             return True, check(program, self.target, data, listen)
         with self.module.profile() as seen:
@@ -153,7 +155,7 @@ class Fuzzer:
         found: Mismatch,
     ) -> None:
         """Shrink a failure and print it."""
-        data = draw(program, where, names)
+        data = draw(program, where, names, self.limit)
 
         def fails(candidate: Structure, values: Any) -> bool:
             try:
@@ -220,15 +222,16 @@ class Fuzzer:
         )
 
 
-def replay(module: Any, where: str, listen: bool) -> None:
+def replay(module: Any, where: str, limit: int) -> None:
     """Run one draw again, and show it."""
     seed, index, layout, _ = where.split(":")
     program = structure(f"{seed}:{index}")
     names = layout_names(program, f"{seed}:{index}:{layout}")
-    data = draw(program, where, names)
+    data = draw(program, where, names, limit)
     print(reproducer(program, data))
     target = numpy_target() if module.__name__ == "numpy" else library_target(module)
-    print(check(program, target, data, listen) or "the same")
+    for listen in (False, True):
+        print(check(program, target, data, listen) or "the same")
 
 
 def main() -> int:
@@ -239,6 +242,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--layouts", type=int, default=4)
     parser.add_argument("--each", type=int, default=50, help="draws for each layout")
+    parser.add_argument("--limit", type=int, default=1 << 15, help="elements, at most")
     parser.add_argument("--resume", type=Path)
     parser.add_argument("--lazy", default="always")
     parser.add_argument("--engine", default="auto")
@@ -254,10 +258,12 @@ def main() -> int:
     if options.module != "numpy":
         module.config(**settings).__enter__()
     if options.replay:
-        replay(module, options.replay, listen=False)
+        replay(module, options.replay, options.limit)
         return 0
     state = State.load(options.resume, options.seed, settings)
-    fuzzer = Fuzzer(module, state, options.resume, options.layouts, options.each)
+    fuzzer = Fuzzer(
+        module, state, options.resume, options.layouts, options.each, options.limit
+    )
     fuzzer.run(options.structures, options.draws)
     print(fuzzer.summary())
     return 1 if state.mismatches else 0

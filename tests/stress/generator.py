@@ -57,7 +57,6 @@ class Generator:
     """Grows one structure."""
 
     random: random.Random
-    longdouble: bool = False
     registers: list[Register] = field(default_factory=list)
     leaves: list[Leaf] = field(default_factory=list)
     scalars: list[str] = field(default_factory=list)
@@ -72,8 +71,8 @@ class Generator:
         if rank >= 2 and r.random() < 0.25:
             self.base = (*self.base[:-2], self.base[-1], self.base[-1])
         self.palette = r.choices(DTYPES, WEIGHTS, k=r.choices((1, 2, 3), (5, 4, 2))[0])
-        if self.longdouble and r.random() < 0.1:
-            self.palette.append("longdouble")
+        if r.random() < 0.05:
+            self.palette.append(r.choice(("longdouble", "clongdouble")))
         for _ in range(r.choices((1, 2, 3, 4), (3, 5, 3, 1))[0]):
             self.new_leaf()
 
@@ -172,17 +171,11 @@ class Generator:
         items = value if isinstance(value, tuple) else (value,)
         if any(np.asarray(v).dtype.kind not in "biufc" for v in items):
             return None, TypeError("object")
-        if not self.longdouble and any(
-            np.asarray(v).dtype.itemsize
-            > (16 if np.asarray(v).dtype.kind == "c" else 8)
-            for v in items
-        ):
-            return None, TypeError("long double")
         return value, None
 
     def refuse(self, expression: str, uses: list[int], error: Exception) -> bool:
         """Sometimes keep a statement that NumPy refuses, as one that must raise."""
-        if self.random.random() < 0.02 and str(error) not in ("object", "long double"):
+        if self.random.random() < 0.02 and str(error) != "object":
             text = f"raises(lambda: {expression})"
             self.steps.append(Step(text, tuple(uses), (), (), scalars_in(expression)))
             return True
@@ -351,7 +344,7 @@ class Generator:
             text = f"m.broadcast_to(r[{x}], r[{y}].shape)"
             return self.add(text, [x, y], shape, family)
         if kind == "reshape" and rank:
-            product = ("product", tuple(sorted(map(repr, register.shape))))
+            product = ("product", *sorted(register.shape, key=repr))
             flat: tuple[Symbol, ...] = register.shape if rank == 1 else (product,)
             texts = (
                 (f"r[{x}].reshape(-1)", flat),
@@ -619,11 +612,12 @@ class Generator:
             tuple(steps),
             tuple(results),
             r.random() < 0.3,
+            frozenset(register.shape for register in self.registers),
         )
 
 
-def structure(seed: object, longdouble: bool = False) -> Structure:
+def structure(seed: object) -> Structure:
     """The structure that belongs to a seed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Generator(random.Random(str(seed)), longdouble).grow()
+        return Generator(random.Random(str(seed))).grow()

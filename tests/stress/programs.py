@@ -100,6 +100,11 @@ class Structure:
     steps: tuple[Step, ...]
     results: tuple[int, ...]
     evaluate: bool = False
+    shapes: frozenset[tuple[Symbol, ...]] = frozenset()
+
+    def elements(self, sizes: dict[Symbol, int]) -> int:
+        """The length of the longest array, for lengths of the base symbols."""
+        return max(size_of(shape, sizes) for shape in self.shapes)
 
     @cached_property
     def registers(self) -> int:
@@ -157,6 +162,20 @@ def scalars_in(text: str) -> tuple[int, ...]:
     """The scalar slots that a statement mentions."""
     parts = text.split("s[")[1:]
     return tuple(int(part.split("]")[0]) for part in parts if part[:1].isdigit())
+
+
+def size_of(shape: tuple[Symbol, ...], sizes: dict[Symbol, int]) -> int:
+    """The number of elements of a symbolic shape (at most)."""
+    count = 1
+    for symbol in shape:
+        if symbol in sizes:
+            count *= sizes[symbol]
+        elif isinstance(symbol, tuple):
+            count *= size_of(symbol[1:], sizes)
+        else:
+            assert isinstance(symbol, int)
+            count *= symbol
+    return count
 
 
 def sample_of(dtype: str, sizes: list[int]) -> np.ndarray:
