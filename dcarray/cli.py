@@ -1,0 +1,270 @@
+"""The command line: ``python -m dcarray``, also installed as ``dcarray``.
+
+Exit status: that of the program for ``run``; otherwise 0, 1 if what was asked for
+failed, 2 for a command line that makes no sense.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from .config import set_process_default
+from .errors import ConfigError, DeviceError
+from .profile import profile
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["main"]
+
+LONGEST_TABLE = 40
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        In place of ``sys.argv[1:]``.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    own, program = _split(given)
+    options = _parser().parse_args(own)
+    if options.command == "run":
+        return _run(options.script, program, options.profile)
+    try:
+        if options.command == "demo":
+            return _demo(options.output)
+        if options.command == "info":
+            return _show(_versions(), _machine(), _cache_table())
+        if options.action == "clear":
+            return _clear_cache()
+        return _show(_cache_table())
+    except (DeviceError, ConfigError, OSError) as error:
+        print(f"dcarray {options.command}: {error}", file=sys.stderr)
+        return 1
+
+
+def _root() -> ModuleType:
+    return importlib.import_module(__name__.partition(".")[0])
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What is for dcarray, and what comes after the script of ``run``."""
+    if arguments[:1] != ["run"]:
+        return arguments, []
+    for place, word in enumerate(arguments[1:], 2):
+        if not word.startswith("-"):
+            return arguments[:place], arguments[place:]
+    return arguments, []
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dcarray",
+        description="NumPy programs, unchanged, on every processor in the machine.",
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"dcarray {_version('dcarray')}"
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    run = commands.add_parser(
+        "run",
+        help="run an unmodified NumPy program",
+        usage="dcarray run [--profile] SCRIPT [ARGUMENTS ...]",
+        description="Run an unmodified NumPy program. The script and the modules in "
+        "its folder see dcarray as numpy; installed libraries keep the real one.",
+    )
+    run.add_argument(
+        "--profile",
+        action="store_true",
+        help="print what ran where, and every fallback, when the program ends",
+    )
+    run.add_argument("script", metavar="SCRIPT", help="a Python file")
+    demo = commands.add_parser(
+        "demo", help="four NumPy programs, under NumPy and under dcarray, compared"
+    )
+    demo.add_argument(
+        "--output", metavar="FILE", help="where the picture goes (demo.png)"
+    )
+    commands.add_parser("info", help="versions, processor, devices, engine, cache")
+    cache = commands.add_parser("cache", help="the compiled kernels on disk")
+    cache.add_argument("action", choices=("info", "clear"))
+    return parser
+
+
+def _demo(output: str | None) -> int:
+    from .demo import run_demo
+
+    return run_demo(_root(), output)
+
+
+# ----------------------------------------------------------------------------- run
+def _run(script: str, arguments: Sequence[str], with_profile: bool) -> int:
+    from .interop.script import run_script
+
+    try:
+        with open(script, "rb"):
+            pass
+    except OSError as error:
+        print(
+            f"dcarray run: can't open file {os.path.abspath(script)!r}: {error}",
+            file=sys.stderr,
+        )
+        return 2
+    set_process_default(scalars="numpy")
+    root = _root()
+    if not with_profile:
+        run_script(script, arguments, root)
+        return 0
+    events = profile()
+    try:
+        with events:
+            run_script(script, arguments, root)
+    finally:
+        sys.stdout.flush()
+        _print_profile(events)
+    return 0
+
+
+def _print_profile(events: profile) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(stderr=True)
+    rows = events.table()
+    table = Table(title="What ran", title_justify="left")
+    table.add_column("kind")
+    table.add_column("operations", overflow="fold", max_width=48)
+    table.add_column("where")
+    for heading in ("times", "elements", "memory traffic", "time"):
+        table.add_column(heading, justify="right")
+    for row in rows[:LONGEST_TABLE]:
+        fallback = row["kind"] == "fallback"
+        table.add_row(
+            f"[yellow]{row['kind']}[/]" if fallback else str(row["kind"]),
+            str(row["name"]),
+            str(row["device"]),
+            f"{row['count']:,}",
+            f"{row['elements']:,}",
+            _bytes(int(str(row["nbytes"]))),
+            f"{1e3 * float(str(row['seconds'])):.3f} ms",
+        )
+    if rows:
+        console.print(table)
+    if len(rows) > LONGEST_TABLE:
+        console.print(f"... and {len(rows) - LONGEST_TABLE} rows that took less time")
+    operations = sum(event.nodes for event in events.groups)
+    console.print(
+        f"{len(events.groups):,} fused groups of {operations:,} operations, "
+        f"{len(events.fallbacks):,} fallbacks, {events.seconds:.3f} s in all"
+    )
+
+
+def _bytes(number: int) -> str:
+    size = float(number)
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
+
+
+# ------------------------------------------------------------------- info and cache
+def _show(*tables: Table) -> int:
+    from rich.console import Console
+
+    console = Console()
+    for table in tables:
+        console.print(table)
+    return 0
+
+
+def _pairs(title: str) -> Table:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(overflow="fold")
+    return table
+
+
+def _versions() -> Table:
+    table = _pairs("Versions")
+    table.add_row("Python", f"{platform.python_version()} on {platform.system()}")
+    for name in ("dcarray", "numpy", "llvmlite", "ml-dtypes", "array-api-compat"):
+        table.add_row(name, _version(name))
+    return table
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _machine() -> Table:
+    from .backends.cpu.loops import struct_agrees
+    from .backends.cpu.threads import available_threads
+    from .backends.registry import devices
+
+    table = _pairs("Machine")
+    table.add_row("processor", _processor())
+    table.add_row("cores", f"{os.cpu_count()}, {available_threads()} threads in use")
+    table.add_row("devices", ", ".join(map(str, devices())))
+    compiled = struct_agrees() and _version("llvmlite") != "not installed"
+    table.add_row(
+        "CPU engine",
+        "compiled (LLVM, with NumPy's inner loops)" if compiled else "interpreter",
+    )
+    return table
+
+
+def _processor() -> str:
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return name
+
+
+def _cache_table() -> Table:
+    from .backends.cache import object_cache
+
+    cache = object_cache()
+    statistics = cache.statistics()
+    table = _pairs("Compiled kernels on disk")
+    table.add_row("folder", statistics.folder if cache.usable else "not used")
+    size = f"{_bytes(statistics.nbytes)} of at most {_bytes(cache.limit)}"
+    table.add_row("kernels", f"{statistics.files:,}, {size}")
+    if cache.shared is not None:
+        table.add_row("also read", str(cache.shared))
+    return table
+
+
+def _clear_cache() -> int:
+    from .backends.cache import object_cache
+
+    cache = object_cache()
+    removed = cache.clear()
+    print(f"removed {removed} compiled kernels from {cache.folder}")
+    return 0
