@@ -224,6 +224,10 @@ class Expressions:
 
     def _subscript(self, frame: Frame, node: ast.Subscript) -> Any:
         base = self.expression(frame, node.value)
+        if isinstance(base, tuple) and isinstance(node.slice, ast.Slice):
+            ends = (node.slice.lower, node.slice.upper, node.slice.step)
+            known: list[Any] = [item and self.expression(frame, item) for item in ends]
+            return base[slice(*known)]
         index = self.expression(frame, node.slice)
         if isinstance(base, nodes.Array):
             return nodes.Load(base.name, self.index(frame, node, index), base.dtype)
@@ -274,6 +278,10 @@ class Expressions:
             meaning = "less" if function is min else "greater"
             better = infer.apply(meaning, second, first)
             return infer.select(better, second, first)
+        if getattr(function, "__module__", None) == "math":
+            if any(infer.is_typed(item) for item in arguments):
+                fail(node, f"math.{function.__name__} is for known numbers only")
+            return function(*arguments)
         body = getattr(function, "body", function)
         if isinstance(body, types.FunctionType):
             return self.inline(frame, node, body, arguments)

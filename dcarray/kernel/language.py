@@ -261,6 +261,7 @@ largest = Fact("largest", _largest)
 smallest = Fact("smallest", _smallest)
 exponent_bits = Fact("exponent_bits", _exponent_bits)
 fraction_bits = Fact("fraction_bits", _fraction_bits)
+epsilon = Fact("epsilon", lambda dtype: float(np.finfo(dtype).eps))
 
 
 # ------------------------------------------------------------------- conversions

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+
 from ..kernel import infer, nodes
 from ..kernel.parse import parse
 from ..kernel.rewrite import simplify
 from ..kernel.verify import verify
 from .spec import DType, Op
 
-__all__ = ["body_kernel"]
+__all__ = ["body_kernel", "combine_kernel"]
 
 
 @cache
@@ -49,3 +51,27 @@ def body_kernel(
     )
     kernel = nodes.Kernel(op.name, kernel.parameters, kernel.body, converted)
     return simplify(verify(kernel))
+
+
+@cache
+def combine_kernel(op: Op, dtype: DType) -> nodes.Kernel:
+    """How a reduction or scan makes one partial result of two.
+
+    Parameters
+    ----------
+    op : Op
+    dtype : dtype
+        Of the accumulator.
+
+    Returns
+    -------
+    Kernel
+        ``(x, y)`` → one result; for ``argmin`` and ``argmax``, which carry an index
+        along, ``(x, x_index, y, y_index)`` → two.
+    """
+    assert op.body is not None
+    if op.name in ("argmin", "argmax"):
+        given: tuple[DType, ...] = (dtype, np.dtype(np.intp))
+    else:
+        given = (dtype,)
+    return simplify(verify(parse(op.body, given * 2, op.name)))

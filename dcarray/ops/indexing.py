@@ -1,0 +1,172 @@
+"""Operations that pick, place, order and join elements.
+
+Operands are arrays; everything else is a keyword option.  Nothing here writes to its
+operands: a row that places elements gives a changed copy.  Rows with ``inputs`` 0 take
+any number of operands.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .spec import Kind, Op
+
+__all__ = [
+    "ARGPARTITION",
+    "ARGSORT",
+    "ARGWHERE",
+    "CHOOSE",
+    "COMPRESS",
+    "CONCATENATE",
+    "COUNT_NONZERO",
+    "DIFF",
+    "EXTRACT",
+    "FLATNONZERO",
+    "GET",
+    "ISIN",
+    "LEXSORT",
+    "NONZERO",
+    "PAD",
+    "PARTITION",
+    "PUT",
+    "PUT_ALONG_AXIS",
+    "REPEAT",
+    "ROLL",
+    "SEARCHSORTED",
+    "SORT",
+    "STACK",
+    "TABLE",
+    "TAKE",
+    "TAKE_ALONG_AXIS",
+    "TILE",
+    "TRIL",
+    "TRIU",
+    "UNIQUE",
+    "UNIQUE_ALL",
+    "UNIQUE_COUNTS",
+    "UNIQUE_INVERSE",
+    "UNIQUE_VALUES",
+]
+
+NDArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+# ----------------------------------------------------------------------- oracles
+def _get(x: NDArray, *, key: Any) -> Any:
+    """``x[key]`` as a copy."""
+    return x[key]
+
+
+def _put(x: NDArray, value: NDArray, *, key: Any) -> NDArray:
+    """``x`` with ``x[key] = value`` done."""
+    changed = x.copy()
+    changed[key] = value
+    return changed
+
+
+def _put_along_axis(
+    x: NDArray, indices: NDArray, values: NDArray, *, axis: int | None
+) -> NDArray:
+    """``x`` after `numpy.put_along_axis`."""
+    changed = x.copy()
+    np.put_along_axis(changed, indices, values, axis)
+    return changed
+
+
+def _sort(x: NDArray, *, descending: bool = False, **options: Any) -> NDArray:
+    """`numpy.sort`; descending order keeps equal elements in their order."""
+    if not descending:
+        return np.asarray(np.sort(x, **options))
+    axis = options.get("axis", -1)
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    order = _argsort(x, descending=True, **{**options, "axis": axis})
+    return np.asarray(np.take_along_axis(x, order, axis))
+
+
+def _argsort(x: NDArray, *, descending: bool = False, **options: Any) -> NDArray:
+    """`numpy.argsort`; descending order keeps equal elements in their order."""
+    if not descending:
+        return np.asarray(np.argsort(x, **options))
+    axis = options.pop("axis", -1)
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    if not x.ndim:
+        return np.asarray(np.argsort(x, axis=axis))
+    # Sorted backwards and turned round twice, a stable order stays stable.
+    options["kind"] = "stable"
+    options.pop("stable", None)
+    order = np.flip(np.argsort(np.flip(x, axis), axis=axis, **options), axis)
+    return np.asarray(x.shape[axis] - 1 - order)
+
+
+def _concatenate(*arrays: NDArray, **options: Any) -> NDArray:
+    return np.concatenate(arrays, **options)
+
+
+def _stack(*arrays: NDArray, **options: Any) -> NDArray:
+    return np.stack(arrays, **options)
+
+
+def _lexsort(*keys: NDArray, **options: Any) -> NDArray:
+    return np.asarray(np.lexsort(keys, **options))
+
+
+def _choose(index: NDArray, *choices: NDArray, **options: Any) -> NDArray:
+    return np.asarray(np.choose(index, choices, **options))
+
+
+# -------------------------------------------------------------------------- rows
+GET = Op("get", Kind.INDEXING, _get)
+PUT = Op("put", Kind.INDEXING, _put, 2)
+TAKE = Op("take", Kind.INDEXING, np.take, 2)
+TAKE_ALONG_AXIS = Op("take_along_axis", Kind.INDEXING, np.take_along_axis, 2)
+PUT_ALONG_AXIS = Op("put_along_axis", Kind.INDEXING, _put_along_axis, 3)
+CHOOSE = Op("choose", Kind.INDEXING, _choose, 0)
+COMPRESS = Op("compress", Kind.INDEXING, np.compress, 2)
+EXTRACT = Op("extract", Kind.INDEXING, np.extract, 2)
+NONZERO = Op("nonzero", Kind.INDEXING, np.nonzero)
+FLATNONZERO = Op("flatnonzero", Kind.INDEXING, np.flatnonzero)
+ARGWHERE = Op("argwhere", Kind.INDEXING, np.argwhere)
+COUNT_NONZERO = Op("count_nonzero", Kind.INDEXING, np.count_nonzero)
+SORT = Op("sort", Kind.INDEXING, _sort)
+ARGSORT = Op("argsort", Kind.INDEXING, _argsort)
+LEXSORT = Op("lexsort", Kind.INDEXING, _lexsort, 0)
+PARTITION = Op("partition", Kind.INDEXING, np.partition)
+ARGPARTITION = Op("argpartition", Kind.INDEXING, np.argpartition)
+SEARCHSORTED = Op("searchsorted", Kind.INDEXING, np.searchsorted, 2)
+ISIN = Op("isin", Kind.INDEXING, np.isin, 2)
+UNIQUE = Op("unique", Kind.INDEXING, np.unique)
+UNIQUE_ALL = Op("unique_all", Kind.INDEXING, np.unique_all, 1, 4)
+UNIQUE_COUNTS = Op("unique_counts", Kind.INDEXING, np.unique_counts, 1, 2)
+UNIQUE_INVERSE = Op("unique_inverse", Kind.INDEXING, np.unique_inverse, 1, 2)
+UNIQUE_VALUES = Op("unique_values", Kind.INDEXING, np.unique_values)
+REPEAT = Op("repeat", Kind.INDEXING, np.repeat)
+TILE = Op("tile", Kind.INDEXING, np.tile)
+ROLL = Op("roll", Kind.INDEXING, np.roll)
+PAD = Op("pad", Kind.INDEXING, np.pad)
+TRIL = Op("tril", Kind.INDEXING, np.tril)
+TRIU = Op("triu", Kind.INDEXING, np.triu)
+DIFF = Op("diff", Kind.INDEXING, np.diff)
+CONCATENATE = Op("concatenate", Kind.INDEXING, _concatenate, 0)
+STACK = Op("stack", Kind.INDEXING, _stack, 0)
+
+TABLE: dict[str, Op] = {
+    row.name: row
+    for row in (
+        *(GET, PUT, TAKE, TAKE_ALONG_AXIS, PUT_ALONG_AXIS, CHOOSE, COMPRESS, EXTRACT),
+        *(NONZERO, FLATNONZERO, ARGWHERE, COUNT_NONZERO),
+        *(SORT, ARGSORT, LEXSORT, PARTITION, ARGPARTITION, SEARCHSORTED, ISIN),
+        *(UNIQUE, UNIQUE_ALL, UNIQUE_COUNTS, UNIQUE_INVERSE, UNIQUE_VALUES),
+        *(REPEAT, TILE, ROLL, PAD, TRIL, TRIU, DIFF, CONCATENATE, STACK),
+    )
+}
+"""Rows by name."""
+NONZERO = Op("nonzero", Kind.INDEXING, np.nonzero)
+REPEAT = Op("repeat", Kind.INDEXING, np.repeat, 2)
+TAKE = Op("take", Kind.INDEXING, np.take, 2)
+ARGSORT = Op("argsort", Kind.INDEXING, np.argsort)
+SORT = Op("sort", Kind.INDEXING, np.sort)
+SEARCHSORTED = Op("searchsorted", Kind.INDEXING, np.searchsorted, 2)
