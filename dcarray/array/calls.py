@@ -1,0 +1,430 @@
+"""Operations on arrays: at once through NumPy, or recorded.
+
+The short way: where all operands are on the host and small, an operation is one NumPy call
+on the inner arrays.  Everything else is written down in the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..config import current
+from ..backends.registry import AUTO, Device
+from ..dtypes import DType, is_recordable
+from ..errors import DTypeError
+from ..layout import Layout, broadcast_shapes, broadcast_strides
+from ..lazy import errstate, execute, graph
+from ..lazy.graph import Read, Value
+from ..ops.elementwise import CAST, POWER, WHERE
+from ..ops.spec import Kind, Op, Signature
+from .state import ArrayState, check_dtype
+
+__all__ = [
+    "as_operand",
+    "can_record",
+    "cast",
+    "device_of",
+    "elementwise",
+    "is_writeable",
+    "library",
+    "runs_at_once",
+    "wrap",
+    "write",
+]
+
+Array = TypeVar("Array", bound=ArrayState)
+
+_NUMBERS = (int, float, complex, bool)
+
+
+# --------------------------------------------------------------------------- results
+def wrap(cls: type[Array], result: Any, device: Device = AUTO) -> Any:
+    """What NumPy returned, as arrays: memory that nobody else knows.
+
+    Tuples and lists are wrapped item by item; what is no array stays.
+    """
+    kind = type(result)
+    if kind is np.ndarray:
+        if result.ndim == 0 and current().scalars == "numpy":
+            return result[()]
+        return cls._of_host(result, device)
+    if isinstance(result, np.generic):
+        if current().scalars == "numpy":
+            return result
+        return cls._of_host(np.asarray(result), device)
+    if kind is tuple:
+        return tuple([wrap(cls, item, device) for item in result])
+    if kind is list:
+        return [wrap(cls, item, device) for item in result]
+    return result
+
+
+def _finish(cls: type[Array], values: Sequence[Value]) -> Any:
+    """Arrays for values that were recorded."""
+    arrays = []
+    for value in values:
+        array = cls._of_value(value)
+        if not value.layout.shape and current().scalars == "numpy":
+            arrays.append(array._array()[()])
+            continue
+        if not graph.within_bounds(value):
+            execute.evaluate((value,))
+        arrays.append(array)
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+# -------------------------------------------------------------------------- operands
+def as_operand(x: Any) -> Any:
+    """An `ArrayState`, a number, or a NumPy array made of anything else."""
+    if isinstance(x, (ArrayState, *_NUMBERS, np.ndarray, np.generic)):
+        return x
+    return np.asarray(_unwrapped(x))
+
+
+def _unwrapped(x: Any) -> Any:
+    """Lists and tuples with arrays in them, with NumPy arrays instead."""
+    if isinstance(x, ArrayState):
+        return x._array()
+    if type(x) in (list, tuple):
+        return type(x)([_unwrapped(item) for item in x])
+    return x
+
+
+def device_of(operands: Sequence[Any], name: str) -> Device:
+    """The label of a result of these operands."""
+    return graph.common_device(
+        [x._device for x in operands if isinstance(x, ArrayState)], name
+    )
+
+
+def _as_host(x: Any) -> Any:
+    return x._array() if isinstance(x, ArrayState) else x
+
+
+# ----------------------------------------------------------------------- elementwise
+def elementwise(
+    cls: type[Array],
+    op: Op,
+    operands: Sequence[Any],
+    out: Any = None,
+    **keywords: Any,
+) -> Any:
+    """One elementwise operation with all of a ufunc's options.
+
+    Parameters
+    ----------
+    cls : type
+        Class of the results.
+    op : Op
+    operands : sequence
+        Arrays, numbers and array-likes.
+    out : array, or tuple of arrays and None
+        Where the results go.
+    **keywords
+        ``where``, ``dtype``, ``casting``, ``order``, ``subok``, ``signature``.
+    """
+    operands = [as_operand(x) for x in operands]
+    device = device_of(operands, op.name)
+    if type(out) is tuple:
+        outs = out
+    else:
+        outs = (out,) + (None,) * (op.outputs - 1) if out is not None else ()
+    if len(outs) not in (0, op.outputs):
+        raise ValueError(
+            f"{op.name}: got {len(outs)} arrays in out, takes {op.outputs}"
+        )
+    for target in outs:
+        if isinstance(target, ArrayState):
+            device = graph.common_device((device, target._device), op.name)
+    where = keywords.pop("where", True)
+    mask = errstate.capture()
+    if _runs_at_once(op, operands, outs, where, keywords, device, mask):
+        return _at_once(cls, op, operands, outs, where, keywords, device)
+    signature = _signature(op, operands, keywords)
+    if any(not is_recordable(d) for d in signature.inputs + signature.outputs):
+        return _at_once(cls, op, operands, outs, where, keywords, device)
+    values = graph.record(
+        op, [_as_recorded(x) for x in operands], device, max(mask, 0), signature
+    )
+    for value in values:
+        check_dtype(value.dtype, device)
+    if where is not True:
+        values = _masked(values, where, outs, device)
+    if not outs:
+        return _finish(cls, values)
+    return _into(cls, op, values, outs, keywords.get("casting", "same_kind"))
+
+
+def _runs_at_once(
+    op: Op,
+    operands: Sequence[Any],
+    outs: Sequence[Any],
+    where: Any,
+    keywords: dict[str, Any],
+    device: Device,
+    mask: int,
+) -> bool:
+    """Whether NumPy should do it here and now."""
+    arrays = [x for x in operands if isinstance(x, ArrayState)]
+    for x in operands:
+        if not isinstance(x, _NUMBERS) and not is_recordable(x.dtype):
+            return True
+    if not (device is AUTO or device.kind in ("auto", "cpu")):
+        return False
+    # Foreign memory in `out` can be written at any time, and so can read-only views
+    # not be written at all: NumPy says so in its own words.
+    for target in outs:
+        if target is not None and (
+            not isinstance(target, ArrayState)
+            or target._is_shared()
+            or not is_writeable(target)
+            or not is_recordable(target.dtype)
+        ):
+            return True
+    if where is not True or not arrays:
+        return True
+    if keywords.keys() - {"casting", "dtype"} or mask == errstate.IMMEDIATE:
+        return True
+    if op is POWER and _integers(operands):
+        return True  # the loop may raise: an exponent below zero
+    below = current().eager_below
+    if all(x._host is not None and not x._host.shape for x in arrays):
+        return True
+    small = True
+    for x in arrays:
+        if x._host is None or x.size >= below:
+            small = False
+        if not _is_aligned(x):
+            return True
+    if small and below:
+        return True
+    return _pointless(operands, outs)
+
+
+def runs_at_once(op: Op, operands: Sequence[Any], device: Device) -> bool:
+    """Whether NumPy should do a plain ``op(*operands)`` here and now."""
+    for x in operands:
+        if not isinstance(x, (ArrayState, *_NUMBERS, np.ndarray, np.generic)):
+            return device is AUTO or device.kind in ("auto", "cpu")
+    return _runs_at_once(op, operands, (), True, {}, device, errstate.capture())
+
+
+def _integers(operands: Sequence[Any]) -> bool:
+    return all(
+        isinstance(x, int) or (not isinstance(x, _NUMBERS) and x.dtype.kind in "bui")
+        for x in operands
+    )
+
+
+def _is_aligned(x: ArrayState) -> bool:
+    host = x._host
+    return host is None or host.flags.aligned
+
+
+def is_writeable(x: ArrayState) -> bool:
+    """Whether elements can be assigned."""
+    host = x._host
+    return host.flags.writeable if host is not None else not x._locked
+
+
+def _pointless(operands: Sequence[Any], outs: Sequence[Any]) -> bool:
+    """Whether recording gains nothing: memory of outsiders is read at once, and alone,
+    with nothing pending to fuse it with."""
+    foreign = pending = False
+    for x in operands:
+        if isinstance(x, np.ndarray):
+            foreign = True
+        elif isinstance(x, ArrayState):
+            if x._is_shared():
+                foreign = True
+            elif x._is_pending():
+                pending = True
+    return foreign and not pending
+
+
+def _at_once(
+    cls: type[Array],
+    op: Op,
+    operands: Sequence[Any],
+    outs: Sequence[Any],
+    where: Any,
+    keywords: dict[str, Any],
+    device: Device,
+) -> Any:
+    """One NumPy call."""
+    given = dict(keywords)
+    if where is not True:
+        given["where"] = _as_host(where)
+    hosts = [_as_host(x) for x in operands]
+    if outs:
+        targets = tuple(
+            [x._writable_array() if isinstance(x, ArrayState) else x for x in outs]
+        )
+        given["out"] = targets
+        results = op.numpy(*hosts, **given)
+        if not isinstance(results, tuple):
+            results = (results,)
+        found = [
+            wrap(cls, result, device) if target is None else target
+            for target, result in zip(outs, results, strict=True)
+        ]
+        return found[0] if len(found) == 1 else tuple(found)
+    return wrap(cls, op.numpy(*hosts, **given), device)
+
+
+def _as_recorded(x: Any) -> Any:
+    """An operand of the graph."""
+    if isinstance(x, ArrayState):
+        if x.ndim == 0 and x._host is not None:
+            return x._host[()]
+        return x._read()
+    if isinstance(x, np.ndarray):
+        return ArrayState._of_shared(x)._read() if x.ndim else x[()]
+    if type(x) is bool:
+        return np.bool(x)
+    return x
+
+
+def _signature(op: Op, operands: Sequence[Any], keywords: dict[str, Any]) -> Signature:
+    kinds = tuple(
+        [type(x) if type(x) in (int, float, complex) else _dtype(x) for x in operands]
+    )
+    dtype, casting = keywords.get("dtype"), keywords.get("casting", "same_kind")
+    if dtype is None and casting == "same_kind":
+        return op.resolve(kinds)
+    ufunc = op.numpy
+    assert isinstance(ufunc, np.ufunc)
+    wanted = (None,) * op.inputs + (
+        None if dtype is None else np.dtype(dtype),
+    ) * op.outputs
+    try:
+        found = ufunc.resolve_dtypes(
+            kinds + (None,) * op.outputs, signature=wanted, casting=casting
+        )
+    except TypeError as error:
+        raise DTypeError(f"{op.name}: {error}") from None
+    return Signature(found[: op.inputs], found[op.inputs :])
+
+
+def _dtype(x: Any) -> DType:
+    return np.dtype(np.bool) if type(x) is bool else x.dtype
+
+
+def _masked(
+    values: Sequence[Value], where: Any, outs: Sequence[Any], device: Device
+) -> tuple[Value, ...]:
+    """Results where a mask is true; elsewhere what ``out`` holds, or zero."""
+    chosen = []
+    for index, value in enumerate(values):
+        target = outs[index] if outs else None
+        other = _as_recorded(target) if target is not None else value.dtype.type(0)
+        read = Read(value, value.layout, value.dtype)
+        operands = (_as_recorded(as_operand(where)), read, other)
+        chosen.extend(graph.record(WHERE, operands, device))
+    return tuple(chosen)
+
+
+def _into(
+    cls: type[Array], op: Op, values: Sequence[Value], outs: Sequence[Any], casting: str
+) -> Any:
+    """Store results in the arrays that the caller gave."""
+    results: list[Any] = []
+    for value, target in zip(values, outs, strict=True):
+        if target is None:
+            results.append(_finish(cls, (value,)))
+            continue
+        if not np.can_cast(value.dtype, target.dtype, casting):  # type: ignore[arg-type]
+            raise np._core._exceptions._UFuncOutputCastingError(
+                op.numpy, casting, value.dtype, target.dtype, values.index(value)
+            )
+        write(target, value)
+        results.append(target)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+# ----------------------------------------------------------------------------- writing
+def write(target: ArrayState, value: Value) -> None:
+    """Store a recorded result in an array, one kernel if it can be."""
+    read = Read(value, value.layout, value.dtype)
+    if value.dtype != target.dtype:
+        (value,) = graph.record(
+            CAST,
+            (read,),
+            target._device,
+            value.expr.errstate if value.expr is not None else 0,
+            Signature((value.dtype,), (target.dtype,)),
+        )
+        read = Read(value, value.layout, value.dtype)
+    shape = target.shape
+    if value.layout.shape != shape:
+        common = broadcast_shapes((value.layout.shape, shape))
+        if common != shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {shape} doesn't match "
+                f"the broadcast shape {common}"
+            )
+        spread = broadcast_strides(value.layout, shape)
+        read = Read(value, Layout(shape, spread), value.dtype)
+    binding = target._bind()
+    if (
+        binding.value.expr is not None
+        and read.layout == binding.value.layout
+        and target._layout == binding.value.layout
+        and target.dtype == binding.value.dtype
+    ):
+        # Nobody has seen the old elements yet: every view shows the new value now.
+        binding.rebind(value)
+        if not graph.within_bounds(value):
+            execute.evaluate((value,))
+        return
+    execute.write(target._read(), read)
+
+
+def cast(cls: type[Array], x: Array, dtype: DType, mask: int = 0) -> Array:
+    """A converted copy, recorded."""
+    (value,) = graph.record(
+        CAST, (x._read(),), x._device, mask, Signature((x.dtype,), (dtype,))
+    )
+    check_dtype(dtype, x._device)
+    array = cls._of_value(value)
+    if not graph.within_bounds(value):
+        execute.evaluate((value,))
+    return array
+
+
+# ------------------------------------------------------------------- what does not fuse
+def oracle(op: Op) -> Callable[..., Any]:
+    """NumPy's function for a whole operation."""
+    return op.numpy.accumulate if op.kind is Kind.SCAN else op.numpy  # type: ignore[attr-defined]
+
+
+def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -> Any:
+    """Call an operation that does not fuse, on the operands' device."""
+    operands = [as_operand(x) if _is_arraylike(x) else x for x in operands]
+    device = device_of(operands, op.name)
+    if device is AUTO or device.kind in ("auto", "cpu"):
+        hosts = [_as_host(x) for x in operands]
+        return wrap(cls, oracle(op)(*hosts, **options), device)
+    given = [_moved(cls, x, device)._read() if _is_array(x) else x for x in operands]
+    results = [
+        cls._of_buffer(buffer, layout, dtype, device)
+        for buffer, layout, dtype in execute.library(op, oracle(op), given, device, options)
+    ]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, (ArrayState, np.ndarray))
+
+
+def _is_arraylike(x: Any) -> bool:
+    return (
+        not isinstance(x, (str, bytes, slice)) and x is not None and x is not Ellipsis
+    )
+
+
+def _moved(cls: type[Array], x: Any, device: Device) -> ArrayState:
+    return x if isinstance(x, ArrayState) else cls._of_shared(x)

@@ -1,0 +1,345 @@
+"""`DeviceArray`, put together: attributes, protocols, printing."""
+
+from __future__ import annotations
+
+import html
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..backends.registry import Device
+from ..ops.elementwise import BY_UFUNC
+from . import calls, export, indexing
+from .fallback import call_numpy, on_host
+from .movement import moved
+from .picking import Picking
+from .state import HostArray
+
+__all__ = ["DeviceArray"]
+
+Handler = Callable[..., Any]
+
+
+class DeviceArray(Picking):
+    """An array: a value, pending or stored, and the layout through which it is seen.
+
+    Made by the functions of the namespace (`asarray`, `zeros`, `arange` ...).  It has
+    the attributes and methods of `numpy.ndarray` and those of the Python Array API
+    standard.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    dtype : dtype, optional
+    buffer, offset, strides, order
+        As for `numpy.ndarray`; memory of ``buffer`` is shared.
+    """
+
+    __slots__ = ()
+
+    array_functions: dict[Any, Handler] = {}
+    """What `__array_function__` calls instead of NumPy's function, by that function."""
+    namespaces: list[Any] = []
+    """The module that `__array_namespace__` gives."""
+
+    def __new__(
+        cls,
+        shape: Any,
+        dtype: Any = float,
+        buffer: Any = None,
+        offset: int = 0,
+        strides: Any = None,
+        order: Any = None,
+    ) -> DeviceArray:
+        host = np.ndarray(shape, dtype, buffer, offset, strides, order)
+        return cls._of_host(host) if buffer is None else cls._of_shared(host)
+
+    # ------------------------------------------------------------------ attributes
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes; assigning reshapes in place."""
+        host = self._host
+        return host.shape if host is not None else self._view[0].shape  # type: ignore[index]
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        try:
+            reshaped = moved(self, lambda a: np.reshape(a, shape, copy=False))
+        except ValueError as error:
+            if "copy" not in str(error):
+                raise
+            raise AttributeError(
+                "incompatible shape for in-place modification. Use `.reshape()` to "
+                "make a copy with the desired shape."
+            ) from None
+        self._host = reshaped._host
+        self._view = reshaped._view
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type of the elements; assigning looks at the bytes anew."""
+        host = self._host
+        return host.dtype if host is not None else self._view[1]  # type: ignore[index]
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        changed = moved(self, lambda a: a.view(dtype))
+        self._host = changed._host
+        self._view = changed._view
+
+    @property
+    def device(self) -> Device:
+        """The label: ``auto``, ``cpu``, ``cuda:0`` ..."""
+        return self._device
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def flags(self) -> Any:
+        """Memory layout, as `numpy.ndarray.flags`."""
+        return self._array().flags
+
+    @property
+    def base(self) -> Any:
+        """The array whose memory this one shows, or None.
+
+        Views know their memory, not the array that they were taken from.
+        """
+        host = self._array()
+        binding = self._binding
+        if binding is None or binding.value.buffer is None:
+            return None
+        root = binding.value.buffer.root
+        whole = root is None or (host.nbytes >= root.nbytes and not self._is_shared())
+        return None if whole else type(self)._of_shared(root)
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """The transpose."""
+        return moved(self, lambda a: a.T)
+
+    @property
+    def mT(self) -> Any:  # noqa: N802
+        """The transpose of the last two axes.
+
+        Raises
+        ------
+        ValueError
+            Fewer than two axes.
+        """
+        return moved(self, lambda a: a.mT)
+
+    @property
+    def real(self) -> Any:
+        """The real part, a view."""
+        return moved(self, lambda a: a.real) if self.dtype.kind == "c" else self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part, a view of complex arrays."""
+        if self.dtype.kind == "c":
+            return moved(self, lambda a: a.imag)
+        zeros = np.zeros(self.shape, self.dtype)
+        zeros.flags.writeable = False
+        return self._like_me(zeros)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
+
+    @property
+    def flat(self) -> Any:
+        """An iterator over the elements, as `numpy.ndarray.flat`."""
+        return export.exported(self).flat
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        host = self._writable_array()
+        host.flat = value._array() if isinstance(value, DeviceArray) else value
+
+    @property
+    def data(self) -> Any:
+        """A buffer on the elements."""
+        export.host_allowed(self, "data")
+        return export.exported(self).data
+
+    @property
+    def ctypes(self) -> Any:
+        """For foreign functions, as `numpy.ndarray.ctypes`; the memory counts as shared
+        for ever."""
+        export.array_interface(self)
+        return self._array().ctypes
+
+    # ------------------------------------------------------------------- container
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        return indexing.get_item(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        indexing.set_item(self, key, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[index] for index in range(self.shape[0]))
+
+    def __contains__(self, item: Any) -> bool:
+        return item in self._array() if not isinstance(item, DeviceArray) else (
+            item._array() in self._array()
+        )
+
+    # --------------------------------------------------------------------- numbers
+    def __bool__(self) -> bool:
+        return bool(self._array())
+
+    def __int__(self) -> int:
+        return int(self._array())
+
+    def __float__(self) -> float:
+        return float(self._array())
+
+    def __complex__(self) -> complex:
+        return complex(self._array())
+
+    def __index__(self) -> int:
+        return operator.index(self._array())
+
+    # -------------------------------------------------------------------- printing
+    def __repr__(self) -> str:
+        return repr(self._array())
+
+    def __str__(self) -> str:
+        return str(self._array())
+
+    def __format__(self, spec: str) -> str:
+        host = self._array()
+        return format(host[()] if not host.shape else host, spec)
+
+    def _repr_html_(self) -> str:
+        shape = " × ".join(map(str, self.shape)) or "scalar"
+        return (
+            f"<div><code>{html.escape(repr(self))}</code><br>"
+            f"<small>{shape}, {self.dtype}, {self._device}</small></div>"
+        )
+
+    # --------------------------------------------------------------------- copying
+    def __copy__(self) -> Any:
+        return self.copy("K")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self.dtype == np.dtype(object):
+            result = type(self)._of_host(self._array().__deepcopy__(memo))
+        else:
+            result = self.copy("K")
+        memo[id(self)] = result
+        return result
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (self.get(), str(self._device))
+
+    # ------------------------------------------------------------------- protocols
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> HostArray:
+        return export.to_numpy(self, dtype, copy)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return export.array_interface(self)
+
+    def __buffer__(self, flags: int, /) -> memoryview:
+        export.host_allowed(self, "__buffer__")
+        return memoryview(export.exported(self))
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        if self._device.kind not in ("auto", "cpu") and (
+            dl_device is None or tuple(dl_device) != (1, 0) or copy is False
+        ):
+            raise BufferError(
+                f"__dlpack__: the array is on {self._device}; ask for a copy on the CPU "
+                "with dl_device=(1, 0), or move it with to_device()"
+            )
+        on_cpu = self._device.kind in ("auto", "cpu")
+        source = export.exported(self) if on_cpu and not copy else self.get()
+        return source.__dlpack__(  # type: ignore[call-arg]
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=None
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        if self._device.kind in ("auto", "cpu"):
+            return (1, 0)
+        return (12, self._device.index)  # kDLExtDev
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The namespace of the standard.
+
+        Raises
+        ------
+        ValueError
+            A version that dcarray does not implement.
+        """
+        if api_version not in (None, *VERSIONS):
+            raise ValueError(
+                f"__array_namespace__: got {api_version!r}, takes one of {VERSIONS}"
+            )
+        return self.namespaces[0]
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any
+    ) -> Any:
+        for x in inputs:
+            handler = getattr(type(x), "__array_ufunc__", False)
+            if handler is None:
+                return NotImplemented
+        cls = type(self)
+        op = BY_UFUNC.get(ufunc)
+        if method == "__call__" and op is not None:
+            return calls.elementwise(cls, op, inputs, **keywords)
+        if method == "at":
+            host = inputs[0]
+            rest = [calls.as_operand(x) for x in inputs[1:]]
+            on_host(cls, ufunc.at, host, *rest)
+            return None
+        return call_numpy(cls, getattr(ufunc, method), *inputs, **keywords)
+
+    def __array_function__(
+        self, function: Any, types: Any, arguments: Any, keywords: Any
+    ) -> Any:
+        handler = self.array_functions.get(function)
+        if handler is not None:
+            return handler(*arguments, **keywords)
+        return call_numpy(type(self), function, *arguments, **keywords)
+
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+"""Versions of the Python Array API standard that the namespace serves."""
+
+
+def _unpickled(host: HostArray, device: str) -> DeviceArray:
+    array = DeviceArray._of_host(host)
+    return array if device == "auto" else array.to_device(device)  # type: ignore[no-any-return]

@@ -1,0 +1,137 @@
+"""Calls of NumPy functions that are not native: on the host, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..config import current
+from ..backends.registry import AUTO, Device
+from ..layout import Layout, address_of
+from ..lazy import graph, recover
+from .state import ArrayState
+
+__all__ = ["call_numpy", "on_host"]
+
+Array = TypeVar("Array", bound=ArrayState)
+
+# Functions that write to their first argument.
+WRITERS = frozenset(
+    "copyto put place putmask fill_diagonal put_along_axis shuffle at".split()
+)
+
+
+def on_host(
+    cls: type[Array], function: Callable[..., Any], *arguments: Any, **keywords: Any
+) -> Any:
+    """Call a function on NumPy arrays and wrap what it returns; not counted.
+
+    Results that share memory with an argument become views of it.
+    """
+    return _Call(cls, function).run(arguments, keywords)
+
+
+def call_numpy(
+    cls: type[Array], function: Callable[..., Any], *arguments: Any, **keywords: Any
+) -> Any:
+    """`on_host`, counted as a fallback.
+
+    Raises
+    ------
+    UnsupportedError
+        Under the setting ``fallback="error"``.
+    """
+    recover.fallback_allowed(getattr(function, "__name__", str(function)), "cpu")
+    return _Call(cls, function).run(arguments, keywords)
+
+
+class _Call:
+    """One call: which arrays went in, and so which memory may come out."""
+
+    def __init__(self, cls: type[Any], function: Callable[..., Any]) -> None:
+        self.cls = cls
+        self.function = function
+        self.writes = getattr(function, "__name__", "") in WRITERS
+        self.given: list[ArrayState] = []
+        self.foreign: list[np.ndarray[Any, Any]] = []
+        self.device: Device = AUTO
+
+    def run(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        hosts = []
+        for position, argument in enumerate(arguments):
+            hosts.append(self._host(argument, self.writes and position == 0))
+        named = {
+            name: self._host(value, name == "out") for name, value in keywords.items()
+        }
+        return self._wrap(self.function(*hosts, **named))
+
+    def _host(self, x: Any, writing: bool) -> Any:
+        if isinstance(x, ArrayState):
+            self.given.append(x)
+            name = getattr(self.function, "__name__", "call")
+            self.device = graph.common_device((self.device, x._device), name)
+            return x._writable_array() if writing else x._array()
+        kind = type(x)
+        if kind is tuple or kind is list:
+            return kind([self._host(item, writing) for item in x])
+        if kind is dict:
+            return {name: self._host(item, writing) for name, item in x.items()}
+        if kind is np.ndarray:
+            self.foreign.append(x)
+        return x
+
+    def _wrap(self, result: Any) -> Any:
+        kind = type(result)
+        if kind is np.ndarray:
+            return self._wrap_array(result)
+        if isinstance(result, np.generic):
+            if current().scalars == "numpy":
+                return result
+            return self._placed(self.cls._of_host(np.asarray(result)))
+        if kind is tuple or kind is list:
+            return kind([self._wrap(item) for item in result])
+        if isinstance(result, tuple) and hasattr(result, "_fields"):
+            return kind(*[self._wrap(item) for item in result])
+        return result
+
+    def _wrap_array(self, result: np.ndarray[Any, Any]) -> Any:
+        for x in self.given:
+            if x._host is result:
+                return x
+        if result.base is not None or self.given:
+            for x in self.given:
+                host = x._host
+                if host is not None and np.may_share_memory(result, host):
+                    view = x._host_sibling(result)
+                    return view
+                if host is None and self._shares(result, x):
+                    return self._device_view(result, x)
+            for foreign in self.foreign:
+                if np.may_share_memory(result, foreign):
+                    return self.cls._of_shared(result)
+        if result.ndim == 0 and current().scalars == "numpy":
+            return result[()]
+        return self._placed(self.cls._of_host(result))
+
+    def _shares(self, result: np.ndarray[Any, Any], x: ArrayState) -> bool:
+        buffer = x._bind().value.buffer
+        return (
+            buffer is not None
+            and buffer.root is not None
+            and np.may_share_memory(result, buffer.root)
+        )
+
+    def _device_view(self, result: np.ndarray[Any, Any], x: ArrayState) -> Any:
+        buffer = x._bind().value.buffer
+        assert buffer is not None
+        offset = address_of(result) - buffer.start
+        return x._sibling(Layout(result.shape, result.strides, offset), result.dtype)
+
+    def _placed(self, array: Any) -> Any:
+        """On the label of the arguments."""
+        if self.device is AUTO or not array.size:
+            return array
+        array._device = self.device
+        return array

@@ -1,0 +1,206 @@
+"""Reading and writing through an index."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..layout import Layout, broadcast_shapes, broadcast_strides
+from ..lazy import execute, graph
+from ..lazy.graph import Read
+from ..ops.elementwise import CAST
+from ..ops.indexing import GET, PUT
+from ..ops.spec import Signature
+from . import calls
+from .state import ArrayState
+
+__all__ = ["get_item", "set_item"]
+
+
+def get_item(x: ArrayState, key: Any) -> Any:
+    """``x[key]``: a view for slices and integers, a copy for index arrays."""
+    key, basic = _normalised(key)
+    host = x._host
+    if host is None and not basic and x._device.kind not in ("auto", "cpu"):
+        return _gather(x, key)
+    if basic and host is None:
+        view = _basic_view(x, key)
+        if view.ndim or Ellipsis in (key if type(key) is tuple else (key,)):
+            return view
+        return _element(x, view)
+    host = x._array()
+    result = host[key]
+    cls = type(x)
+    if basic and type(result) is np.ndarray:
+        return x._host_sibling(result)
+    return calls.wrap(cls, result, x._device)
+
+
+def _normalised(key: Any) -> tuple[Any, bool]:
+    """The key in NumPy's terms, and whether it asks for a view."""
+    kind = type(key)
+    if kind is int or kind is slice or key is None or key is Ellipsis:
+        return key, True
+    if kind is tuple:
+        items = [_normalised(item) for item in key]
+        return tuple([item for item, _ in items]), all([basic for _, basic in items])
+    if isinstance(key, ArrayState):
+        host = key._array()
+        if host.ndim == 0 and host.dtype.kind in "iu":
+            return int(host), True
+        return host, False
+    if isinstance(key, list):
+        return _unwrapped_list(key), False
+    if isinstance(key, (bool, np.bool, np.ndarray)):
+        if isinstance(key, np.ndarray) and key.ndim == 0 and key.dtype.kind in "iu":
+            return int(key), True
+        return key, False
+    if kind is str:
+        return key, False
+    try:
+        return operator.index(key), True
+    except TypeError:
+        return key, False
+
+
+def _unwrapped_list(key: list[Any]) -> list[Any]:
+    return [
+        item._array()
+        if isinstance(item, ArrayState)
+        else _unwrapped_list(item)
+        if isinstance(item, list)
+        else item
+        for item in key
+    ]
+
+
+def _basic_view(x: ArrayState, key: Any) -> ArrayState:
+    """A view of an array whose memory cannot be touched here."""
+    items = key if type(key) is tuple else (key,)
+    # The ellipsis keeps NumPy from reading an element where every axis has an integer.
+    if Ellipsis not in items:
+        items = (*items, Ellipsis)
+    layout, dtype = x._read().layout.apply(x.dtype, lambda array: array[items])
+    return x._sibling(layout, dtype)
+
+
+def _element(x: ArrayState, view: ArrayState) -> Any:
+    """One element, as a copy: later writes do not change it."""
+    if x._device.kind in ("auto", "cpu"):
+        return calls.wrap(type(x), view._array()[()], x._device)
+    return calls.cast(type(view), view, view.dtype)
+
+
+def _gather(x: ArrayState, key: Any) -> Any:
+    return calls.library(type(x), GET, (x,), key=key)
+
+
+# ----------------------------------------------------------------------------- writing
+def set_item(x: ArrayState, key: Any, value: Any) -> None:
+    """``x[key] = value``."""
+    if not calls.is_writeable(x):
+        raise ValueError("assignment destination is read-only")
+    key, basic = _normalised(key)
+    if x._device.kind not in ("auto", "cpu"):
+        _set_on_device(x, key, basic, value)
+        return
+    if (
+        basic
+        and isinstance(value, ArrayState)
+        and value._host is None
+        and (value._device is x._device or value._device.kind in ("auto", "cpu"))
+        and not x._is_shared()
+    ):
+        view = x if key is Ellipsis else _view_to_write(x, key)
+        if view is not None and _store(view, value):
+            return
+    if isinstance(value, ArrayState):
+        graph.common_device((x._device, value._device), "__setitem__")
+        value = value._array()
+    elif isinstance(value, (list, tuple)):
+        value = calls.as_operand(value) if _has_arrays(value) else value
+    x._writable_array()[key] = value
+
+
+def _has_arrays(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_has_arrays(item) for item in value)
+    return isinstance(value, ArrayState)
+
+
+def _view_to_write(x: ArrayState, key: Any) -> ArrayState:
+    execute.evaluate((x._bind().value,))
+    return _basic_view(x, key)
+
+
+def _store(view: ArrayState, value: ArrayState) -> bool:
+    """Store a pending value without a temporary; whether that was possible."""
+    read = value._read()
+    if value.shape != view.shape:
+        try:
+            common = broadcast_shapes((value.shape, view.shape))
+        except ValueError:
+            return False  # NumPy says what is wrong
+        if common != view.shape:
+            return False
+    if value.dtype.kind == "c" and view.dtype.kind != "c":
+        return False  # NumPy warns
+    source = read.value
+    if read.layout == source.layout and read.dtype == source.dtype:
+        calls.write(view, source)
+        return True
+    _assign(view, value)
+    return True
+
+
+def _assign(view: ArrayState, value: ArrayState) -> None:
+    """Store through a conversion node, which also broadcasts."""
+    (recorded,) = graph.record(
+        CAST,
+        (value._read(),),
+        view._device,
+        signature=Signature((value.dtype,), (view.dtype,)),
+    )
+    calls.write(view, recorded)
+
+
+def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
+    cls = type(x)
+    if not isinstance(value, ArrayState):
+        host = np.asarray(value)
+        if host.dtype != x.dtype:
+            host = host.astype(x.dtype)
+        value = cls._of_host(np.array(host))
+    graph.common_device((x._device, value._device), "__setitem__")
+    if not basic:
+        changed = calls.library(cls, PUT, (x, value), key=key)
+        _assign(x, changed)
+        return
+    view = _basic_view(x, key)
+    shape = value.shape
+    while len(shape) > len(view.shape) and shape[0] == 1:
+        shape = shape[1:]
+    common = broadcast_shapes((shape, view.shape))
+    if common != view.shape:
+        raise ValueError(
+            f"could not broadcast input array from shape {value.shape} into shape "
+            f"{view.shape}"
+        )
+    if shape != value.shape:
+        value = _basic_view(value, (0,) * (value.ndim - len(shape)))
+    if view.shape == value.shape:
+        _assign(view, value)
+        return
+    read = value._read()
+    spread = Layout(
+        view.shape, broadcast_strides(read.layout, view.shape), read.layout.offset
+    )
+    (recorded,) = graph.record(
+        CAST,
+        (Read(read.value, spread, read.dtype),),
+        view._device,
+        signature=Signature((value.dtype,), (view.dtype,)),
+    )
+    calls.write(view, recorded)

@@ -1,0 +1,368 @@
+"""The methods of `numpy.ndarray`: reductions, conversions and views.
+
+What picks and orders elements is in `picking`.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from typing import Any, Self, SupportsIndex
+
+import numpy as np
+
+from ..config import current
+from ..backends.buffer import Buffer
+from ..backends.registry import AUTO, backend_for, device_of
+from ..dtypes import is_recordable
+from ..layout import Layout
+from ..lazy import errstate, execute
+from ..ops.reduction import ALL, ANY, MAX, MIN, PROD, SUM
+from . import calls, reductions
+from .movement import copied, moved, reshaped
+from .operators import Operators
+from .state import HostArray, check_dtype
+
+__all__ = ["Methods", "plain"]
+
+_missing: Any = np._NoValue
+_type = type
+
+
+class Methods(Operators):
+    """NumPy's methods."""
+
+    __slots__ = ()
+
+    # ----------------------------------------------------------------- reductions
+    def all(
+        self,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        *,
+        where: Any = _missing,
+    ) -> Any:
+        return reductions.reduction(
+            self, ALL, np.all, axis, keepdims, out, where=where
+        )
+
+    def any(
+        self,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        *,
+        where: Any = _missing,
+    ) -> Any:
+        return reductions.reduction(
+            self, ANY, np.any, axis, keepdims, out, where=where
+        )
+
+    def max(
+        self,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = _missing,
+        where: Any = _missing,
+    ) -> Any:
+        return reductions.reduction(
+            self, MAX, np.max, axis, keepdims, out, initial=initial, where=where
+        )
+
+    def min(
+        self,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = _missing,
+        where: Any = _missing,
+    ) -> Any:
+        return reductions.reduction(
+            self, MIN, np.min, axis, keepdims, out, initial=initial, where=where
+        )
+
+    def sum(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = _missing,
+        where: Any = _missing,
+    ) -> Any:
+        return reductions.reduction(
+            self, SUM, np.sum, axis, keepdims, out, dtype, initial=initial, where=where
+        )
+
+    def prod(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = _missing,
+        where: Any = _missing,
+    ) -> Any:
+        return reductions.reduction(
+            self, PROD, np.prod, axis, keepdims, out, dtype, initial=initial, where=where
+        )
+
+    def mean(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        *,
+        where: Any = _missing,
+    ) -> Any:
+        return reductions.mean(self, axis, dtype, out, keepdims, where)
+
+    def var(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: Any = False,
+        *,
+        where: Any = _missing,
+        mean: Any = _missing,
+    ) -> Any:
+        return reductions.variance(self, axis, dtype, out, ddof, keepdims, where, mean)
+
+    def std(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: Any = False,
+        *,
+        where: Any = _missing,
+        mean: Any = _missing,
+    ) -> Any:
+        return reductions.variance(
+            self, axis, dtype, out, ddof, keepdims, where, mean, root=True
+        )
+
+    # ----------------------------------------------------------------- conversion
+    def astype(
+        self,
+        dtype: Any,
+        order: Any = "K",
+        casting: Any = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+        *,
+        device: Any = None,
+    ) -> Any:
+        if device is not None and self._device != device:
+            moved_there = self.to_device(device)
+            return moved_there.astype(dtype, order, casting, subok, copy)
+        target = np.dtype(dtype)
+        if target == self.dtype and not copy and order == "K":
+            return self
+        mask = errstate.capture()
+        if order == "K" and casting == "unsafe" and self._records_cast(target, mask):
+            return calls.cast(type(self), self, target, mask)
+        check_dtype(target, self._device)
+        host = self._array()
+        result = host.astype(dtype, order, casting, subok, copy)
+        if result is host:
+            return self
+        return self._like_me(result)
+
+    def _records_cast(self, target: Any, mask: int) -> bool:
+        if not is_recordable(target) or not calls.can_record(self):
+            return False
+        if self.dtype.kind == "c" and target.kind != "c":
+            return False  # NumPy warns
+        if self._device.kind not in ("auto", "cpu"):
+            return True
+        host = self._host
+        return mask != errstate.IMMEDIATE and (
+            host is None
+            or (host.size >= current().eager_below and host.flags.aligned)
+        )
+
+    def _like_me(self, result: HostArray) -> Any:
+        """A new array of the host, on the label of this one."""
+        made = type(self)._of_host(result)
+        if self._device is AUTO:
+            return made
+        if self._device.kind in ("auto", "cpu"):
+            made._device = self._device
+            return made
+        return made.to_device(self._device)
+
+    def copy(self, order: Any = "C") -> Any:
+        return copied(self, order)
+
+    def item(self, *args: Any) -> Any:
+        return self._array().item(*args)
+
+    def tolist(self) -> Any:
+        return self._array().tolist()
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        return self._array().tobytes(order)
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        self._array().tofile(fid, sep, format)
+
+    def dump(self, file: Any) -> None:
+        if isinstance(file, (str, os.PathLike)):
+            with open(file, "wb") as opened:
+                pickle.dump(self, opened)
+        else:
+            pickle.dump(self, file)
+
+    def dumps(self) -> bytes:
+        return pickle.dumps(self)
+
+    def get(self) -> HostArray:
+        """A NumPy copy of the array, wherever it is."""
+        return np.array(self._array(), copy=True)
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """The array on another device.
+
+        Parameters
+        ----------
+        device : str or Device
+        stream : None
+            The standard allows other values to libraries that have streams.
+
+        Returns
+        -------
+        DeviceArray
+            Itself if it is there already, else a copy.
+        """
+        if stream is not None:
+            raise ValueError(f"to_device: got stream={stream!r}, takes None")
+        target = device_of(device, "auto")
+        if target == self._device:
+            return self
+        host = np.array(self._array(), copy=True)
+        made = type(self)._of_host(host, target)
+        if target.kind in ("auto", "cpu"):
+            return made
+        check_dtype(self.dtype, target)
+        buffer = Buffer.of_host(host)
+        buffer.read_on(backend_for(str(target)))
+        layout = Layout.of(host, buffer.start)
+        return type(self)._of_buffer(buffer, layout, host.dtype, target)
+
+    def prefetch(self, device: Any, /) -> Any:
+        """Bring the elements to a device before they are needed there.
+
+        The label does not change.
+        """
+        target = device_of(device, "auto")
+        read = self._read()
+        execute.evaluate((read.value,))
+        buffer = read.value.buffer
+        if target.kind != "auto" and buffer is not None and not buffer.is_shared:
+            buffer.read_on(backend_for(str(target)))
+        return self
+
+    def byteswap(self, inplace: bool = False) -> Any:
+        if inplace:
+            self._writable_array().byteswap(inplace=True)
+            return self
+        return self._like_me(self._array().byteswap())
+
+    # ---------------------------------------------------------------------- views
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        return moved(self, lambda a: a.diagonal(offset, axis1, axis2))
+
+    def flatten(self, order: Any = "C") -> Any:
+        result = self.ravel("K") if order == "K" else reshaped(self, -1, order)
+        return result.copy() if result._binding is self._binding else result
+
+    def ravel(self, order: Any = "C") -> Any:
+        if self._device.kind not in ("auto", "cpu"):
+            if order == "K":
+                axes = sorted(range(self.ndim), key=lambda a: -abs(self.strides[a]))
+                return reshaped(moved(self, lambda a: a.transpose(axes)), -1, "C")
+            return reshaped(self, -1, order)
+        if order == "C":
+            return reshaped(self, -1)
+        host = self._array()
+        result = host.ravel(order)
+        if np.may_share_memory(result, host):
+            return self._host_sibling(result)
+        return type(self)._of_host(result, self._device)
+
+    def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> Any:
+        if len(shape) == 1:
+            shape = shape[0]
+        return reshaped(self, plain(shape), order, copy)
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        if len(new_shape) == 1:
+            (new_shape,) = new_shape
+        if new_shape == () or new_shape is None:
+            return
+        single = isinstance(new_shape, (int, np.integer))
+        shape: tuple[int, ...] = (new_shape,) if single else tuple(new_shape)  # type: ignore[assignment]
+        if any(length < 0 for length in shape):
+            raise ValueError("negative dimensions not allowed")
+        host = self._array()
+        if not host.flags.c_contiguous and not host.flags.f_contiguous:
+            raise ValueError("resize only works on single-segment arrays")
+        order: Any = "C" if host.flags.c_contiguous else "F"
+        changed = np.zeros(shape, self.dtype, order=order)
+        flat = host.ravel("K")
+        number = min(flat.size, changed.size)
+        changed.ravel("K")[:number] = flat[:number]
+        self._become(type(self)._of_host(changed, self._device))
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return moved(self, lambda a: a.squeeze(axis))
+
+    def swapaxes(self, axis1: SupportsIndex, axis2: SupportsIndex) -> Any:
+        return moved(self, lambda a: a.swapaxes(axis1, axis2))
+
+    def transpose(self, *axes: Any) -> Any:
+        return moved(self, lambda a: a.transpose(*plain(axes)))
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        if isinstance(dtype, _type) and issubclass(dtype, (np.ndarray, Operators)):
+            dtype = None
+        if dtype is None:
+            return moved(self, lambda a: a[...])
+        return moved(self, lambda a: a.view(dtype))
+
+    def getfield(self, dtype: Any, offset: int = 0) -> Any:
+        return moved(self, lambda a: a.getfield(dtype, offset))
+
+    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        self._writable_array().setfield(plain(val), dtype, offset)
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        host = self._array()
+        host.setflags(write=write, align=align, uic=uic)
+        if write is not None:
+            self._locked = not write
+
+    # -------------------------------------------------------------------- private
+    def _become(self, other: Self) -> None:
+        """Take over another array's fields."""
+        self._before_write()
+        self._host = other._host
+        self._binding = other._binding
+        self._view = other._view
+        self._locked = False
+
+
+def plain(x: Any) -> Any:
+    """Arguments such as shapes and axes, without arrays in them."""
+    if isinstance(x, Operators):
+        return x._array()
+    if type(x) in (tuple, list):
+        return type(x)([plain(item) for item in x])
+    return x

@@ -1,0 +1,88 @@
+"""Views: transposes, reshapes and their kin, also of values that are pending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import calls
+from .state import ArrayState, HostArray
+
+__all__ = ["copied", "moved", "reshaped"]
+
+
+def moved(x: ArrayState, function: Callable[[HostArray], HostArray]) -> Any:
+    """A view of NumPy's, ``lambda a: a.transpose(axes)``; nothing runs.
+
+    ``function`` must return a view and read no element.
+    """
+    host = x._host
+    if host is not None:
+        return x._host_sibling(function(host))
+    read = x._read()
+    layout, dtype = read.layout.apply(read.dtype, function)
+    return x._sibling(layout, dtype)
+
+
+def reshaped(x: ArrayState, shape: Any, order: Any = "C", copy: bool | None = None) -> Any:
+    """A view where the strides allow one, else a copy (NumPy's rule)."""
+    host = x._host
+    if host is None and copy is not True:
+        try:
+            return moved(x, lambda a: np.reshape(a, shape, order=order, copy=False))
+        except ValueError:
+            pass  # no view: NumPy says below what is wrong, or copies
+    if host is None and x._device.kind not in ("auto", "cpu"):
+        return _reshaped_on_device(x, shape, order, copy)
+    host = x._array()
+    result = np.reshape(host, shape, order=order, copy=copy)
+    if copy is not True and np.may_share_memory(result, host):
+        return x._host_sibling(result)
+    return type(x)._of_host(result, x._device)
+
+
+def _reshaped_on_device(x: ArrayState, shape: Any, order: Any, copy: bool | None) -> Any:
+    probe = np.empty(x.shape, np.bool)
+    if copy is False:
+        np.reshape(probe[..., ::-1].T, shape, order=order)
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    if order == "A":
+        order = "F" if _is_fortran(x) else "C"
+    axes = tuple(range(x.ndim))
+    turned = axes[::-1] if order == "F" else axes
+    dense = copied(moved(x, lambda a: a.transpose(turned)), "C")
+    dense = moved(dense, lambda a: a.transpose(turned))
+    return moved(dense, lambda a: np.reshape(a, shape, order=order, copy=False))
+
+
+def _is_fortran(x: ArrayState) -> bool:
+    strides = [s for s, n in zip(x.strides, x.shape, strict=True) if n != 1]
+    return len(strides) > 1 and strides == sorted(strides) and x._layout.size > 0
+
+
+def copied(x: ArrayState, order: Any = "C") -> Any:
+    """A copy with memory of its own."""
+    cls = type(x)
+    host = x._host
+    if host is None and calls.can_record(x) and _keeps(x, order):
+        return calls.cast(cls, x, x.dtype)
+    if host is None and x._device.kind not in ("auto", "cpu"):
+        axes = tuple(range(x.ndim))
+        turned = axes[::-1] if order == "F" else axes
+        target = cls._empty(tuple([x.shape[a] for a in turned]), x.dtype, x._device)
+        target = moved(target, lambda a: a.transpose(turned))
+        source = calls.cast(cls, x, x.dtype)
+        calls.write(target, source._read().value)
+        return target
+    return cls._of_host(x._array().copy(order), x._device)
+
+
+def _keeps(x: ArrayState, order: Any) -> bool:
+    """Whether NumPy's new array in this order has the strides of a recorded copy."""
+    if order == "K" or x.ndim < 2:
+        return True
+    probe = x._layout
+    dense = sorted(probe.strides, reverse=True)
+    return order in ("C", "A") and list(probe.strides) == dense and 0 not in dense

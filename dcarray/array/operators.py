@@ -1,0 +1,317 @@
+"""Python's operators on arrays.
+
+`_forward`, `_reflected` and `_in_place` hold the short way for small arrays; they decide
+nothing else.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..config import current
+from ..lazy.graph import common_device
+from ..ops import elementwise as ops
+from ..ops.contraction import MATMUL
+from ..ops.spec import Op
+from .calls import (
+    cast,
+    device_of,
+    elementwise,
+    is_writeable,
+    library,
+    runs_at_once,
+    wrap,
+)
+from .state import ArrayState
+
+__all__ = ["Operators"]
+
+_Function = Callable[[Any, Any], Any]
+_ndarray = np.ndarray
+_current = current
+_object_new = object.__new__
+
+
+def _refuses(other: Any) -> bool:
+    """Whether the other operand wants to handle the operation itself."""
+    kind = type(other)
+    if kind in (int, float, complex, bool, list, tuple) or isinstance(
+        other, (ArrayState, np.ndarray, np.generic)
+    ):
+        return False
+    handler = getattr(kind, "__array_ufunc__", False)
+    if handler is None:
+        return True
+    return handler is False and (
+        getattr(kind, "__array_priority__", -1e6) > ArrayState.__array_priority__
+    )
+
+
+def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
+    a = x._host
+    if a is not None:
+        limit = _current().eager_below
+        if a.size < limit:
+            kind = type(other)
+            if kind is float or kind is int:
+                b = other
+            elif kind is type(x) and other._device is x._device:
+                b = other._host
+                if b is not None and b.size >= limit:
+                    b = None
+            else:
+                b = None
+            if b is not None:
+                result = function(a, b)
+                if type(result) is _ndarray:
+                    made = _object_new(type(x))
+                    made._host = result
+                    made._binding = made._view = None
+                    made._device = x._device
+                    made._locked = False
+                    return made
+                return wrap(type(x), result, x._device)
+    if _refuses(other):
+        return NotImplemented
+    return _slowly(x, op, function, x, other)
+
+
+def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
+    if _refuses(other):
+        return NotImplemented
+    return _slowly(x, op, function, other, x)
+
+
+def _slowly(
+    self: ArrayState, op: Op, function: _Function, left: Any, right: Any
+) -> Any:
+    cls = type(self)
+    if isinstance(left, (list, tuple)) or isinstance(right, (list, tuple)):
+        return elementwise(cls, op, (left, right))
+    device = device_of((left, right), op.name)
+    if runs_at_once(op, (left, right), device):
+        a = left._array() if isinstance(left, ArrayState) else left
+        b = right._array() if isinstance(right, ArrayState) else right
+        return wrap(cls, function(a, b), device)
+    return elementwise(cls, op, (left, right))
+
+
+def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
+    if _refuses(other):
+        return NotImplemented
+    a = x._host
+    if a is not None and a.size < _current().eager_below and a.flags.writeable:
+        b = other
+        if isinstance(other, ArrayState):
+            common_device((x._device, other._device), op.name)
+            b = other._array()
+        function(x._writable_array(), b)
+        return x
+    if not is_writeable(x):
+        raise ValueError("output array is read-only")
+    elementwise(type(x), op, (x, other), out=x)
+    return x
+
+
+def _compare(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
+    """Comparisons also take what is no number: NumPy knows what that means."""
+    if other is None or isinstance(other, (str, bytes)):
+        return wrap(type(x), function(x._array(), other), x._device)
+    return _forward(x, op, function, other)
+
+
+def _power(x: ArrayState, other: Any, in_place: bool = False) -> Any:
+    """``**``: NumPy computes some powers by simpler operations."""
+    simpler = None
+    kind = type(other)
+    if kind is int and other == 2:
+        simpler = ops.SQUARE
+    elif x.dtype.kind in "fc":
+        if kind is int and other == -1:
+            simpler = ops.RECIPROCAL
+        elif kind is float and other == 0.5:
+            simpler = ops.SQRT
+    if simpler is not None and x.dtype.kind in "biufc" and x.dtype.kind != "b":
+        host = x._host
+        if host is None or host.size >= _current().eager_below:
+            return elementwise(type(x), simpler, (x,), out=x if in_place else None)
+    if in_place:
+        return _in_place(x, ops.POWER, operator.ipow, other)
+    return _forward(x, ops.POWER, operator.pow, other)
+
+
+class Operators(ArrayState):
+    """The operators of an array."""
+
+    __slots__ = ()
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Any) -> Any:
+        return _forward(self, ops.ADD, operator.add, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _reflected(self, ops.ADD, operator.add, other)
+
+    def __iadd__(self, other: Any) -> Any:
+        return _in_place(self, ops.ADD, operator.iadd, other)
+
+    def __sub__(self, other: Any) -> Any:
+        return _forward(self, ops.SUBTRACT, operator.sub, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _reflected(self, ops.SUBTRACT, operator.sub, other)
+
+    def __isub__(self, other: Any) -> Any:
+        return _in_place(self, ops.SUBTRACT, operator.isub, other)
+
+    def __mul__(self, other: Any) -> Any:
+        return _forward(self, ops.MULTIPLY, operator.mul, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _reflected(self, ops.MULTIPLY, operator.mul, other)
+
+    def __imul__(self, other: Any) -> Any:
+        return _in_place(self, ops.MULTIPLY, operator.imul, other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _forward(self, ops.DIVIDE, operator.truediv, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _reflected(self, ops.DIVIDE, operator.truediv, other)
+
+    def __itruediv__(self, other: Any) -> Any:
+        return _in_place(self, ops.DIVIDE, operator.itruediv, other)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _forward(self, ops.FLOOR_DIVIDE, operator.floordiv, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _reflected(self, ops.FLOOR_DIVIDE, operator.floordiv, other)
+
+    def __ifloordiv__(self, other: Any) -> Any:
+        return _in_place(self, ops.FLOOR_DIVIDE, operator.ifloordiv, other)
+
+    def __mod__(self, other: Any) -> Any:
+        return _forward(self, ops.REMAINDER, operator.mod, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _reflected(self, ops.REMAINDER, operator.mod, other)
+
+    def __imod__(self, other: Any) -> Any:
+        return _in_place(self, ops.REMAINDER, operator.imod, other)
+
+    def __and__(self, other: Any) -> Any:
+        return _forward(self, ops.BITWISE_AND, operator.and_, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _reflected(self, ops.BITWISE_AND, operator.and_, other)
+
+    def __iand__(self, other: Any) -> Any:
+        return _in_place(self, ops.BITWISE_AND, operator.iand, other)
+
+    def __or__(self, other: Any) -> Any:
+        return _forward(self, ops.BITWISE_OR, operator.or_, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _reflected(self, ops.BITWISE_OR, operator.or_, other)
+
+    def __ior__(self, other: Any) -> Any:
+        return _in_place(self, ops.BITWISE_OR, operator.ior, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return _forward(self, ops.BITWISE_XOR, operator.xor, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return _reflected(self, ops.BITWISE_XOR, operator.xor, other)
+
+    def __ixor__(self, other: Any) -> Any:
+        return _in_place(self, ops.BITWISE_XOR, operator.ixor, other)
+
+    def __lshift__(self, other: Any) -> Any:
+        return _forward(self, ops.LEFT_SHIFT, operator.lshift, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return _reflected(self, ops.LEFT_SHIFT, operator.lshift, other)
+
+    def __ilshift__(self, other: Any) -> Any:
+        return _in_place(self, ops.LEFT_SHIFT, operator.ilshift, other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _forward(self, ops.RIGHT_SHIFT, operator.rshift, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return _reflected(self, ops.RIGHT_SHIFT, operator.rshift, other)
+
+    def __irshift__(self, other: Any) -> Any:
+        return _in_place(self, ops.RIGHT_SHIFT, operator.irshift, other)
+
+    def __pow__(self, other: Any, modulus: None = None) -> Any:
+        if modulus is not None:
+            return NotImplemented
+        return _power(self, other)
+
+    def __rpow__(self, other: Any, modulus: None = None) -> Any:
+        if modulus is not None:
+            return NotImplemented
+        return _reflected(self, ops.POWER, operator.pow, other)
+
+    def __ipow__(self, other: Any) -> Any:
+        return _power(self, other, in_place=True)
+
+    def __divmod__(self, other: Any) -> Any:
+        return _forward(self, ops.DIVMOD, divmod, other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return _reflected(self, ops.DIVMOD, divmod, other)
+
+    def __matmul__(self, other: Any) -> Any:
+        if _refuses(other):
+            return NotImplemented
+        return library(type(self), MATMUL, (self, other))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        if _refuses(other):
+            return NotImplemented
+        return library(type(self), MATMUL, (other, self))
+
+    def __imatmul__(self, other: Any) -> Any:
+        if _refuses(other):
+            return NotImplemented
+        other = other._array() if isinstance(other, ArrayState) else other
+        operator.imatmul(self._writable_array(), other)
+        return self
+
+    def __eq__(self, other: Any) -> Any:  # type: ignore[override]
+        return _compare(self, ops.EQUAL, operator.eq, other)
+
+    def __ne__(self, other: Any) -> Any:  # type: ignore[override]
+        return _compare(self, ops.NOT_EQUAL, operator.ne, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _compare(self, ops.LESS, operator.lt, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _compare(self, ops.LESS_EQUAL, operator.le, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _compare(self, ops.GREATER, operator.gt, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _compare(self, ops.GREATER_EQUAL, operator.ge, other)
+
+    def __neg__(self) -> Any:
+        return elementwise(type(self), ops.NEGATIVE, (self,))
+
+    def __pos__(self) -> Any:
+        return elementwise(type(self), ops.POSITIVE, (self,))
+
+    def __abs__(self) -> Any:
+        return elementwise(type(self), ops.ABSOLUTE, (self,))
+
+    def __invert__(self) -> Any:
+        return elementwise(type(self), ops.INVERT, (self,))

@@ -1,0 +1,187 @@
+"""The methods of `numpy.ndarray` that pick, place, order and combine elements."""
+
+from __future__ import annotations
+
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from ..ops import elementwise as ops
+from ..ops import indexing as picks
+from ..ops.contraction import DOT
+from ..ops.reduction import ARGMAX, ARGMIN, CUMULATIVE_PROD, CUMULATIVE_SUM
+from ..ops.spec import Op
+from . import calls, reductions
+from .fallback import call_numpy, on_host
+from .methods import Methods, plain
+
+__all__ = ["Picking"]
+
+
+class Picking(Methods):
+    """More of NumPy's methods."""
+
+    __slots__ = ()
+
+    def _call(self, function: Any, *arguments: Any, **keywords: Any) -> Any:
+        """A NumPy function on the host; counted where that moves data."""
+        if self._device.kind in ("auto", "cpu"):
+            return on_host(type(self), function, *arguments, **keywords)
+        return call_numpy(type(self), function, *arguments, **keywords)
+
+    # ------------------------------------------------------------------ arithmetic
+    def clip(
+        self, min: Any = None, max: Any = None, out: Any = None, **keywords: Any
+    ) -> Any:
+        cls = type(self)
+        if min is None and max is None:
+            return calls.elementwise(cls, ops.POSITIVE, (self,), out, **keywords)
+        if min is None:
+            return calls.elementwise(cls, ops.MINIMUM, (self, max), out, **keywords)
+        if max is None:
+            return calls.elementwise(cls, ops.MAXIMUM, (self, min), out, **keywords)
+        return calls.elementwise(cls, ops.CLIP, (self, min, max), out, **keywords)
+
+    def conj(self) -> Any:
+        return self.conjugate()
+
+    def conjugate(self) -> Any:
+        if self.dtype.kind not in "cO":
+            return self
+        return calls.elementwise(type(self), ops.CONJUGATE, (self,))
+
+    def round(self, decimals: SupportsIndex = 0, out: Any = None) -> Any:
+        if out is None and self._device.kind not in ("auto", "cpu"):
+            if self.dtype.kind in "iu" and int(decimals) >= 0:
+                return self.copy("K")
+            if int(decimals) == 0 and self.dtype.kind == "f":
+                return calls.elementwise(type(self), ops.RINT, (self,))
+        if int(decimals) == 0 and self.dtype.kind == "f" and out is None:
+            return calls.elementwise(type(self), ops.RINT, (self,))
+        return self._call(np.round, self, decimals, out=out)
+
+    def dot(self, b: Any, out: Any = None) -> Any:
+        if out is not None:
+            return self._call(np.dot, self, b, out=out)
+        return calls.library(type(self), DOT, (self, b))
+
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        if out is not None:
+            return self._call(np.cumprod, self, axis, dtype, out=out)
+        return self._scan(CUMULATIVE_PROD, axis, dtype)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        if out is not None:
+            return self._call(np.cumsum, self, axis, dtype, out=out)
+        return self._scan(CUMULATIVE_SUM, axis, dtype)
+
+    def _scan(self, op: Op, axis: Any, dtype: Any) -> Any:
+        x = self
+        if axis is None:
+            x, axis = self.ravel(), 0
+        if not x.ndim:
+            x = x.reshape(1)
+        return calls.library(type(self), op, (x,), axis=plain(axis), dtype=dtype)
+
+    def trace(
+        self,
+        offset: int = 0,
+        axis1: int = 0,
+        axis2: int = 1,
+        dtype: Any = None,
+        out: Any = None,
+    ) -> Any:
+        diagonal = self.diagonal(offset, axis1, axis2)
+        return diagonal.sum(axis=-1, dtype=dtype, out=out)
+
+    # --------------------------------------------------------------------- picking
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        if out is not None:
+            return reductions.through_numpy(
+                self, np.argmax, axis, out, {"keepdims": keepdims}
+            )
+        return calls.library(
+            type(self), ARGMAX, (self,), axis=plain(axis), keepdims=keepdims
+        )
+
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        if out is not None:
+            return reductions.through_numpy(
+                self, np.argmin, axis, out, {"keepdims": keepdims}
+            )
+        return calls.library(
+            type(self), ARGMIN, (self,), axis=plain(axis), keepdims=keepdims
+        )
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        return self._call(np.choose, self, choices, out=out, mode=mode)
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        return self._call(np.compress, condition, self, axis, out=out)
+
+    def fill(self, value: Any) -> None:
+        if self._device.kind in ("auto", "cpu"):
+            self._writable_array().fill(plain(value))
+        else:
+            self[...] = np.asarray(plain(value)).astype(self.dtype)
+
+    def nonzero(self) -> Any:
+        result = calls.library(type(self), picks.NONZERO, (self,))
+        return result if isinstance(result, tuple) else (result,)
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        self._call(np.put, self, indices, values, mode=mode)
+
+    def repeat(self, repeats: Any, axis: Any = None) -> Any:
+        return calls.library(
+            type(self), picks.REPEAT, (self, repeats), axis=plain(axis)
+        )
+
+    def take(
+        self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise"
+    ) -> Any:
+        if out is not None:
+            return self._call(np.take, self, indices, axis, out=out, mode=mode)
+        return calls.library(
+            type(self), picks.TAKE, (self, indices), axis=plain(axis), mode=mode
+        )
+
+    # -------------------------------------------------------------------- ordering
+    def argpartition(
+        self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+    ) -> Any:
+        return self._call(np.argpartition, self, kth, axis, kind, order)
+
+    def argsort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> Any:
+        if order is not None or self.dtype.kind not in "biufc":
+            return self._call(np.argsort, self, axis, kind, order, stable=stable)
+        return calls.library(
+            type(self), picks.ARGSORT, (self,), axis=plain(axis), kind=kind, stable=stable
+        )
+
+    def partition(
+        self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
+    ) -> None:
+        if self._device.kind in ("auto", "cpu"):
+            self._writable_array().partition(plain(kth), axis, kind, order)
+        else:
+            self[...] = self._call(np.partition, self, kth, axis, kind, order)
+
+    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+        if sorter is not None:
+            return self._call(np.searchsorted, self, v, side, sorter)
+        return calls.library(type(self), picks.SEARCHSORTED, (self, v), side=side)
+
+    def sort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> None:
+        if self._device.kind in ("auto", "cpu"):
+            self._writable_array().sort(
+                axis=axis, kind=kind, order=order, stable=stable
+            )
+        else:
+            self[...] = calls.library(
+                type(self), picks.SORT, (self,), axis=axis, kind=kind, stable=stable
+            )

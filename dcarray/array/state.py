@@ -1,0 +1,288 @@
+"""What an array is: a value seen through a layout, or an array of the host.
+
+`ArrayState` holds the four fields and the ways in and out of them.  An array whose memory
+is on the host and up to date keeps the NumPy array that shows it in ``_host``; small
+results begin that way and get a graph value only when one is needed.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+
+from ..backends.buffer import Buffer
+from ..backends.registry import AUTO, Device, backend_for
+from ..dtypes import DType
+from ..errors import UnsupportedError
+from ..layout import Layout, address_of
+from ..lazy import execute, graph
+from ..lazy.graph import Binding, Read, State, Value
+
+__all__ = ["ArrayState", "HostArray", "check_dtype"]
+
+HostArray: TypeAlias = np.ndarray[Any, Any]
+
+_new = object.__new__
+
+
+class ArrayState:
+    """The fields of an array.
+
+    Attributes
+    ----------
+    _host : numpy.ndarray or None
+        The array's elements on the host, while they are up to date there.
+    _binding : Binding or None
+        The graph's value, shared by all views; None until the graph knows the array.
+    _view : tuple of (Layout, dtype) or None
+        How the array lies in its value's memory.
+    _device : Device
+        The label.
+    _locked : bool
+        Whether the array is read-only although its memory is not.
+    """
+
+    __slots__ = ("__weakref__", "_binding", "_device", "_host", "_locked", "_view")
+
+    _host: HostArray | None
+    _binding: Binding | None
+    _view: tuple[Layout, DType] | None
+    _device: Device
+    _locked: bool
+
+    # ----------------------------------------------------------------------- making
+    @classmethod
+    def _of_host(cls, array: HostArray, device: Device = AUTO) -> Self:
+        """Show memory of the host that nobody else knows."""
+        self = _new(cls)
+        self._host = array
+        self._binding = None
+        self._view = None
+        self._device = device
+        self._locked = False
+        return self
+
+    @classmethod
+    def _of_shared(cls, array: HostArray, device: Device = AUTO) -> Self:
+        """Show memory of the host that somebody else can write at any time."""
+        self = cls._of_host(array, device)
+        self._bind(shared=True)
+        return self
+
+    @classmethod
+    def _of_value(cls, value: Value) -> Self:
+        """Show a pending value, all of it."""
+        self = _new(cls)
+        self._host = None
+        self._binding = Binding(value)
+        self._view = (value.layout, value.dtype)
+        self._device = value.device
+        self._locked = False
+        return self
+
+    @classmethod
+    def _of_buffer(
+        cls, buffer: Buffer, layout: Layout, dtype: DType, device: Device
+    ) -> Self:
+        """Show memory that the caller hands over."""
+        self = _new(cls)
+        self._host = None
+        self._binding = Binding(graph.stored(buffer, layout, dtype, device))
+        self._view = (layout, dtype)
+        self._device = device
+        self._locked = False
+        return self
+
+    @classmethod
+    def _empty(cls, shape: tuple[int, ...], dtype: DType, device: Device) -> Self:
+        """Memory with no particular content, in C order."""
+        if device is AUTO or device.kind in ("auto", "cpu"):
+            return cls._of_host(np.empty(shape, dtype), device)
+        check_dtype(dtype, device)
+        layout = Layout.dense(shape, dtype.itemsize)
+        backend = backend_for(str(device))
+        buffer = Buffer.empty(backend, layout.size * dtype.itemsize)
+        return cls._of_buffer(buffer, layout, dtype, device)
+
+    def _sibling(self, layout: Layout, dtype: DType) -> Self:
+        """Another view of the same memory."""
+        self._bind()
+        self_type = type(self)
+        view = _new(self_type)
+        view._host = None
+        view._binding = self._binding
+        view._view = (layout, dtype)
+        view._device = self._device
+        view._locked = self._locked
+        return view
+
+    def _host_sibling(self, array: HostArray) -> Self:
+        """A view of the same memory, given as a NumPy view of ``_host``."""
+        self._bind()
+        view = _new(type(self))
+        view._host = array
+        view._binding = self._binding
+        view._view = None
+        view._device = self._device
+        view._locked = self._locked
+        assert self._binding is not None
+        self._binding.hosts.append(weakref.ref(view))
+        return view
+
+    # --------------------------------------------------------------------- the graph
+    def _bind(self, shared: bool = False) -> Binding:
+        """Make the array known to the graph."""
+        binding = self._binding
+        if binding is None:
+            host = self._host
+            assert host is not None
+            buffer = Buffer.of_host(host, shared)
+            layout = Layout(host.shape, host.strides, address_of(host) - buffer.start)
+            value = graph.stored(buffer, layout, host.dtype, self._device)
+            binding = self._binding = Binding(value)
+            binding.hosts.append(weakref.ref(self))
+            self._view = (layout, host.dtype)
+        return binding
+
+    def _read(self) -> Read:
+        """The array as an operand."""
+        binding = self._bind()
+        view = self._view
+        if view is None:
+            host = self._host
+            buffer = binding.value.buffer
+            assert host is not None and buffer is not None
+            layout = Layout(host.shape, host.strides, address_of(host) - buffer.start)
+            view = self._view = (layout, host.dtype)
+        return Read(binding.value, view[0], view[1])
+
+    def _is_shared(self) -> bool:
+        """Whether somebody outside can write the memory now."""
+        binding = self._binding
+        if binding is None:
+            return False
+        buffer = binding.value.buffer
+        return buffer is not None and buffer._sharer is not None and buffer.is_shared
+
+    def _is_pending(self) -> bool:
+        binding = self._binding
+        return binding is not None and binding.value.state != State.STORED
+
+    def _before_write(self) -> None:
+        """Run what must happen before somebody writes to the memory."""
+        binding = self._binding
+        if binding is not None:
+            value = binding.value
+            if value.state != State.STORED:
+                execute.evaluate((value,))
+            if value.readers is not None:
+                execute.flush_readers(value)
+
+    # ---------------------------------------------------------------------- the host
+    def _array(self) -> HostArray:
+        """The elements as a NumPy array on the host, for reading.
+
+        Evaluates, and copies from the device if it must.  Inside dcarray only: what
+        leaves the library goes through `export`.
+        """
+        host = self._host
+        if host is not None:
+            return host
+        read = self._read()
+        if read.value.state != State.STORED:
+            execute.evaluate((read.value,))
+        host = execute.host_view(read)
+        if self._locked:
+            host.flags.writeable = False
+        if self._device is AUTO or self._device.kind in ("auto", "cpu"):
+            self._host = host
+            assert self._binding is not None
+            self._binding.hosts.append(weakref.ref(self))
+        return host
+
+    def _writable_array(self) -> HostArray:
+        """The elements on the host, for writing: what wants to read them has run, and
+        copies on other devices are stale afterwards."""
+        self._before_write()
+        host = self._host
+        if host is not None:
+            binding = self._binding
+            if binding is not None:
+                buffer = binding.value.buffer
+                assert buffer is not None
+                buffer.write_on(backend_for("cpu"))
+            return host
+        host = self._array()
+        buffer = self._bind().value.buffer
+        assert buffer is not None
+        buffer.write_on(backend_for("cpu"))
+        return host
+
+    def _is_on_host(self) -> bool:
+        """Whether reading on the host is free of transfers."""
+        if self._host is not None:
+            return True
+        binding = self._binding
+        assert binding is not None
+        if binding.value.state != State.STORED:
+            return False
+        buffer = binding.value.buffer
+        return (
+            buffer is not None
+            and buffer.is_valid_on("cpu")
+            and (self._device.kind in ("auto", "cpu"))
+        )
+
+    # ------------------------------------------------------------------------- shape
+    @property
+    def _layout(self) -> Layout:
+        if self._view is not None:
+            return self._view[0]
+        return self._read().layout
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes; assigning reshapes in place."""
+        host = self._host
+        return host.shape if host is not None else self._view[0].shape  # type: ignore[index]
+
+    @property
+    def dtype(self) -> DType:
+        """Data type of the elements."""
+        host = self._host
+        return host.dtype if host is not None else self._view[1]  # type: ignore[index]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes to step along each axis."""
+        host = self._host
+        return host.strides if host is not None else self._view[0].strides  # type: ignore[index]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        host = self._host
+        return host.size if host is not None else self._view[0].size  # type: ignore[index]
+
+
+def check_dtype(dtype: DType, device: Device) -> None:
+    """Refuse a dtype that a named device does not have.
+
+    Raises
+    ------
+    UnsupportedError
+        Arrays of this dtype cannot be on ``device``.
+    """
+    if device is AUTO or device.kind in ("auto", "cpu"):
+        return
+    backend = backend_for(str(device))
+    if dtype not in backend.supported:
+        listed = ", ".join(sorted(map(str, backend.supported)))
+        raise UnsupportedError(f"{device}: no arrays of {dtype}; it has {listed}")

@@ -1,0 +1,2 @@
+"""Devices: the contract, the memory that arrays live in, and one file or folder for
+each kind of device.  A backend runs what the renderers wrote; it never builds text."""

@@ -1,0 +1,93 @@
+"""What a device must be able to do: the contract, on one screen.
+
+A third party implements `Backend`, registers a factory under the entry-point group
+``dcarray.backends`` and proves it with `dcarray.testing.BackendSuite`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from ..layout import Layout
+from ..ops.program import Program
+
+__all__ = ["Backend", "Executable", "Memory", "Operand", "Raised", "Rates"]
+
+Memory: TypeAlias = Any  # a block of a backend's own memory; has ``nbytes``
+Operand: TypeAlias = Any  # what `Backend.view` gives: memory seen through a layout
+Executable: TypeAlias = Any  # what `Backend.compile` gives
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """Floating-point flags that one node of a program raised (NumPy's FPE bits:
+    1 divide by zero, 2 overflow, 4 underflow, 8 invalid)."""
+
+    node: int
+    flags: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What the router needs to predict a time, in seconds, bytes and operations."""
+
+    launch: float
+    bandwidth: float
+    operations: float
+    transfer_latency: float = 0.0
+    transfer_bandwidth: float = float("inf")
+
+
+class Backend(Protocol):
+    """One device."""
+
+    device: str
+    """Its label, ``"cpu"`` or ``"cuda:0"``."""
+    supported: frozenset[np.dtype[Any]]
+    """Dtypes that arrays on it may have."""
+    native: Mapping[str, Callable[..., Any]]
+    """Operations, by `Op.name`, for which a library of the vendor is used: called with
+    operands and options, returns a tuple of ``(memory, layout, dtype)``."""
+    rates: Rates
+
+    def allocate(self, nbytes: int) -> Memory:
+        """A block of at least ``nbytes`` from the pool; it goes back when it dies."""
+
+    def view(self, memory: Memory, layout: Layout, dtype: np.dtype[Any]) -> Operand:
+        """``memory`` seen as an array."""
+
+    def upload(self, source: np.ndarray[Any, Any], target: Memory) -> None:
+        """Copy bytes of the host (one-dimensional uint8) into ``target``."""
+
+    def download(self, source: Memory, target: np.ndarray[Any, Any]) -> None:
+        """Copy ``source`` into bytes of the host."""
+
+    def compile(self, program: Program) -> Executable:
+        """Make a program ready to run."""
+
+    def launch(
+        self,
+        executable: Executable,
+        shape: tuple[int, ...],
+        inputs: Sequence[Operand],
+        scalars: Sequence[np.generic],
+        outputs: Sequence[Operand],
+        reduced: Operand | None = None,
+        order: tuple[int, ...] | None = None,
+        watch: int = 0,
+    ) -> Sequence[Raised]:
+        """Run over ``shape``.
+
+        ``inputs`` and ``outputs`` all have that shape (stride 0 where broadcast);
+        outputs may be the very same view as an input but do not overlap one
+        otherwise.  ``reduced`` has length 1 along the reduced axes, and ``order`` gives
+        the strides that NumPy's temporary would have.  ``watch`` is a mask of
+        floating-point flags to look for.
+        """
+
+    def synchronize(self) -> None:
+        """Wait until all that was launched has ended."""

@@ -1,0 +1,143 @@
+"""The exceptions that dcarray adds to Python's and NumPy's own.
+
+::
+
+    Exception
+    ├── RuntimeError
+    │   └── DeviceError              something went wrong on a device
+    │       ├── CompileError         a kernel did not compile
+    │       ├── LaunchError          a kernel did not start, or failed while it ran
+    │       ├── OutOfMemoryError     (also a MemoryError)
+    │       └── DeviceLostError      the device will not answer again
+    ├── ValueError
+    │   ├── DeviceMismatchError      one operation, two named devices
+    │   └── ConfigError              a setting that is unknown or has a wrong value
+    └── TypeError
+        ├── UnsupportedError         the device has no such dtype or operation
+        └── DTypeError               an operation does not take this dtype
+    SyntaxError
+        └── KernelSyntaxError        a construct outside the kernel language
+
+Mistakes that NumPy knows keep NumPy's own types (`ValueError`, `IndexError`,
+`numpy.exceptions.AxisError` ...).
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CompileError",
+    "ConfigError",
+    "DTypeError",
+    "DeviceError",
+    "DeviceLostError",
+    "DeviceMismatchError",
+    "KernelSyntaxError",
+    "LaunchError",
+    "OutOfMemoryError",
+    "UnsupportedError",
+]
+
+
+class DeviceError(RuntimeError):
+    """A device failed at work that was right in itself.
+
+    Parameters
+    ----------
+    message : str
+        What happened.
+    device : str
+        Label of the device, ``"cuda:0"`` for example.
+    code : int or str, optional
+        The driver's own error code.
+    kernel : str, optional
+        Name of the kernel.
+    source : str, optional
+        The generated source text.
+    source_line : str, optional
+        ``file:line`` of the user's code that recorded the operation.
+    grid : tuple of int, optional
+        Launch size.
+    memory : str, optional
+        Memory statistics at the time.
+    hint : str, optional
+        What the user can do about it.
+    transient : bool
+        Whether the same work may succeed when it is tried again.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        device: str = "",
+        code: int | str | None = None,
+        kernel: str | None = None,
+        source: str | None = None,
+        source_line: str | None = None,
+        grid: tuple[int, ...] | None = None,
+        memory: str | None = None,
+        hint: str | None = None,
+        transient: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.device = device
+        self.code = code
+        self.kernel = kernel
+        self.source = source
+        self.source_line = source_line
+        self.grid = grid
+        self.memory = memory
+        self.hint = hint
+        self.transient = transient
+
+    def __str__(self) -> str:
+        facts = {
+            "device": self.device or None,
+            "code": self.code,
+            "kernel": self.kernel,
+            "recorded at": self.source_line,
+            "grid": self.grid,
+            "memory": self.memory,
+            "hint": self.hint,
+        }
+        known = [
+            f"{name}: {value}" for name, value in facts.items() if value is not None
+        ]
+        return "; ".join([self.message, *known])
+
+
+class CompileError(DeviceError):
+    """A kernel did not compile; the message carries the compiler's own words."""
+
+
+class LaunchError(DeviceError):
+    """A kernel did not start, or failed while it ran."""
+
+
+class OutOfMemoryError(DeviceError, MemoryError):
+    """A device has no room, also after trimming and spilling."""
+
+
+class DeviceLostError(DeviceError):
+    """The device will not answer again in this process."""
+
+
+class DeviceMismatchError(ValueError):
+    """Two arrays on two different named devices meet in one operation."""
+
+
+class ConfigError(ValueError):
+    """A setting is unknown, or its value is none that the setting takes."""
+
+
+class UnsupportedError(TypeError):
+    """The device lacks a dtype or an operation, and moving on was not allowed."""
+
+
+class DTypeError(TypeError):
+    """An operation does not take arrays of this dtype."""
+
+
+class KernelSyntaxError(SyntaxError):
+    """Kernel source uses a construct that the kernel language does not have."""

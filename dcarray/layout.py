@@ -1,0 +1,370 @@
+"""Shape and stride algebra.
+
+A `Layout` says where the elements of an array lie in a block of memory; nothing in this
+file reads or writes an element.  Strides and offsets are in bytes, as NumPy's are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+__all__ = [
+    "AxisMap",
+    "Layout",
+    "address_of",
+    "axis_map",
+    "broadcast_shapes",
+    "broadcast_strides",
+    "dense_strides",
+    "inner_axis",
+    "is_contiguous",
+    "result_strides",
+    "view_host",
+]
+
+Shape: TypeAlias = tuple[int, ...]
+Strides: TypeAlias = tuple[int, ...]
+DType: TypeAlias = "np.dtype[Any]"
+HostArray: TypeAlias = "np.ndarray[Any, Any]"
+
+# An address that no array has: phantoms (below) start there and are never read.
+PHANTOM_ADDRESS = 1 << 44
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where an array's elements lie, relative to the start of its memory."""
+
+    shape: Shape
+    strides: Strides
+    offset: int = 0
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @classmethod
+    def dense(cls, shape: Shape, itemsize: int, order: str = "C") -> Layout:
+        """A C- or Fortran-contiguous array at the start of its memory."""
+        return cls(shape, dense_strides(shape, itemsize, order))
+
+    @classmethod
+    def of(cls, array: HostArray, start: int) -> Layout:
+        """The layout of ``array`` in memory that starts at address ``start``."""
+        return cls(array.shape, array.strides, address_of(array) - start)
+
+    def apply(
+        self, dtype: DType, function: Callable[[HostArray], HostArray]
+    ) -> tuple[Layout, DType]:
+        """The layout after a view operation of NumPy's, ``lambda a: a[::2].T`` say.
+
+        ``function`` gets an array that has this layout and no memory; it must return a
+        view of it and never read it.
+        """
+        view = function(phantom(self, dtype))
+        layout = Layout(view.shape, view.strides, address_of(view) - PHANTOM_ADDRESS)
+        return layout, view.dtype
+
+    def span(self, itemsize: int) -> tuple[int, int]:
+        """First byte and end of the bytes that the elements lie in."""
+        low = high = self.offset
+        for length, stride in zip(self.shape, self.strides, strict=True):
+            if length == 0:
+                return self.offset, self.offset
+            reach = (length - 1) * stride
+            if reach < 0:
+                low += reach
+            else:
+                high += reach
+        return low, high + itemsize
+
+
+class _Interface:
+    __slots__ = ("__array_interface__",)
+
+    def __init__(self, interface: dict[str, Any]) -> None:
+        self.__array_interface__ = interface
+
+
+def phantom(layout: Layout, dtype: DType) -> HostArray:
+    """An array with this layout and no memory.  Only view operations may touch it."""
+    interface = {
+        "version": 3,
+        "shape": layout.shape,
+        "typestr": dtype.str if dtype.kind != "V" else f"|V{dtype.itemsize}",
+        "data": (PHANTOM_ADDRESS + layout.offset, False),
+        "strides": layout.strides,
+    }
+    array = np.asarray(_Interface(interface))
+    return array if array.dtype == dtype else array.view(dtype)
+
+
+def address_of(array: HostArray) -> int:
+    """Address of the first element."""
+    return int(array.__array_interface__["data"][0])
+
+
+# ------------------------------------------------------------------ strides, shapes
+def dense_strides(shape: Shape, itemsize: int, order: str = "C") -> Strides:
+    """Strides of a contiguous array."""
+    strides = [0] * len(shape)
+    step = itemsize
+    axes = range(len(shape)) if order == "F" else range(len(shape) - 1, -1, -1)
+    for axis in axes:
+        strides[axis] = step
+        step *= shape[axis] if shape[axis] else 1
+    return tuple(strides)
+
+
+def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
+    """The common shape.
+
+    Raises
+    ------
+    ValueError
+        The shapes do not broadcast, in NumPy's words.
+    """
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    ndim = max(len(shape) for shape in shapes)
+    result = [1] * ndim
+    for shape in shapes:
+        for axis, length in enumerate(shape, ndim - len(shape)):
+            if length != 1:
+                if result[axis] not in (1, length):
+                    listed = " ".join(_written(shape) for shape in shapes)
+                    raise ValueError(
+                        "operands could not be broadcast together with shapes "
+                        f"{listed} "
+                    )
+                result[axis] = length
+    return tuple(result)
+
+
+def _written(shape: Shape) -> str:
+    return str(shape).replace(" ", "")
+
+
+def broadcast_strides(layout: Layout, shape: Shape) -> Strides:
+    """Strides that show ``layout`` as an array of ``shape``, 0 where repeated."""
+    if layout.shape == shape:
+        return layout.strides
+    missing = len(shape) - len(layout.shape)
+    return (0,) * missing + tuple(
+        stride if length == wanted else 0
+        for length, stride, wanted in zip(
+            layout.shape, layout.strides, shape[missing:], strict=True
+        )
+    )
+
+
+def iteration_order(shape: Shape, operands: Sequence[Strides]) -> list[int]:
+    """Axes from the slowest to the fastest, in the order in which NumPy iterates.
+
+    This is NumPy's rule for ``order="K"`` (``npyiter_find_best_axis_ordering``): a
+    stable insertion sort by absolute strides, in which axes that do not compare keep
+    C order and operands that disagree resolve to C order.
+    """
+    ndim = len(shape)
+    axes = list(range(ndim - 1, -1, -1))  # from the fastest to the slowest
+    # An axis of length 1 has no stride of its own.
+    rows = [
+        [
+            0 if length == 1 else abs(stride)
+            for length, stride in zip(shape, s, strict=True)
+        ]
+        for s in operands
+    ]
+    for position in range(1, ndim):
+        axis = axes[position]
+        target = position
+        for other in range(position - 1, -1, -1):
+            ambiguous, swap = True, False
+            for row in rows:
+                mine, theirs = row[axis], row[axes[other]]
+                if mine and theirs:
+                    if theirs <= mine:
+                        swap = False
+                    elif ambiguous:
+                        swap = True
+                    ambiguous = False
+            if not ambiguous:
+                if not swap:
+                    break
+                target = other
+        if target != position:
+            axes.insert(target, axes.pop(position))
+    axes.reverse()
+    return axes
+
+
+def result_strides(
+    shape: Shape,
+    operands: Sequence[Strides],
+    itemsizes: Sequence[int],
+    itemsize: int,
+) -> Strides:
+    """Strides that NumPy gives to a new result with ``order="K"``.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The broadcast shape.
+    operands : sequence of tuple of int
+        Strides of each operand, broadcast to ``shape``.
+    itemsizes : sequence of int
+        Of each operand.
+    itemsize : int
+        Of the result.
+    """
+    if len(shape) < 2:
+        return (itemsize,) * len(shape)
+    # NumPy's short way: operands that are contiguous alike pass their order on, also
+    # to axes of length 1, which have no order of their own.
+    arrays = [pair for pair in zip(operands, itemsizes, strict=True) if any(pair[0])]
+    if all(is_contiguous(shape, row, unit) for row, unit in arrays):
+        return dense_strides(shape, itemsize)
+    if all(is_contiguous(shape, row, unit, "F") for row, unit in arrays):
+        return dense_strides(shape, itemsize, "F")
+    strides = [0] * len(shape)
+    step = itemsize
+    for axis in reversed(iteration_order(shape, operands)):
+        strides[axis] = step
+        step *= shape[axis] if shape[axis] else 1
+    return tuple(strides)
+
+
+def is_contiguous(
+    shape: Shape, strides: Strides, itemsize: int, order: str = "C"
+) -> bool:
+    """Whether elements follow each other without gaps; axes of length 1 do not count."""
+    if 0 in shape:
+        return True
+    step = itemsize
+    for axis in range(len(shape)) if order == "F" else range(len(shape) - 1, -1, -1):
+        length = shape[axis]
+        if length != 1:
+            if strides[axis] != step:
+                return False
+            step *= length
+    return True
+
+
+def inner_axis(shape: Shape, operands: Sequence[Strides]) -> int | None:
+    """The axis along which NumPy's inner loop steps; None if there is no such axis."""
+    for axis in reversed(iteration_order(shape, operands)):
+        if shape[axis] != 1:
+            return axis
+    return None
+
+
+# ------------------------------------------------- views of values that are pending
+@dataclass(frozen=True, slots=True)
+class AxisMap:
+    """A view as a map of indices: element ``i`` of the view is element
+    ``start + sum(step[k] * i[k])`` of the source, axis ``source[k]`` each.
+
+    ``source[k]`` is None where the view repeats one element along axis ``k``.
+    """
+
+    shape: Shape
+    source: tuple[int | None, ...]
+    step: tuple[int, ...]
+    start: tuple[int, ...]
+
+    def through(self, layout: Layout) -> Layout:
+        """The same view of another array that has the source's shape."""
+        offset = layout.offset
+        for index, stride in zip(self.start, layout.strides, strict=True):
+            offset += index * stride
+        strides = tuple(
+            0 if axis is None else step * layout.strides[axis]
+            for axis, step in zip(self.source, self.step, strict=True)
+        )
+        return Layout(self.shape, strides, offset)
+
+
+def axis_map(dense: Layout, view: Layout) -> AxisMap | None:
+    """How ``view`` picks its elements from an array that fills its memory.
+
+    None if the view is no such pick axis by axis (a reshape that splits or joins axes).
+    """
+    if dense.shape == view.shape and dense.strides == view.strides:
+        if view.offset == dense.offset:
+            ndim = len(dense.shape)
+            return AxisMap(dense.shape, tuple(range(ndim)), (1,) * ndim, (0,) * ndim)
+    axes = [axis for axis, length in enumerate(dense.shape) if length > 1]
+    axes.sort(key=lambda axis: -dense.strides[axis])
+    start = [0] * len(dense.shape)
+    rest = view.offset - dense.offset
+    for axis in axes:
+        start[axis], rest = divmod(rest, dense.strides[axis])
+    if rest:
+        return None
+    source: list[int | None] = []
+    steps: list[int] = []
+    for length, stride in zip(view.shape, view.strides, strict=True):
+        if length <= 1 or stride == 0:
+            source.append(None)
+            steps.append(0)
+            continue
+        for axis in axes:
+            unit = dense.strides[axis]
+            if abs(stride) >= unit and stride % unit == 0:
+                break
+        else:
+            return None
+        step = stride // unit
+        last = start[axis] + step * (length - 1)
+        if axis in source or not 0 <= last < dense.shape[axis]:
+            return None
+        source.append(axis)
+        steps.append(step)
+    if any(not 0 <= start[axis] < dense.shape[axis] for axis in axes):
+        return None
+    return AxisMap(view.shape, tuple(source), tuple(steps), tuple(start))
+
+
+def view_host(root: HostArray, layout: Layout, dtype: DType) -> HostArray:
+    """The array that lies as ``layout`` says in the memory of ``root``.
+
+    Offsets count from the lowest address of ``root``.  The result keeps ``root`` alive.
+    """
+    if root.flags.c_contiguous and layout.size:
+        return np.ndarray(
+            layout.shape,
+            dtype,
+            buffer=root,
+            offset=layout.offset,
+            strides=layout.strides,
+        )
+    low, _ = Layout(root.shape, root.strides).span(root.itemsize)
+    return np.asarray(
+        _Window(root, address_of(root) + low + layout.offset, layout, dtype)
+    )
+
+
+class _Window:
+    """Shows part of an array's memory, and keeps the array alive."""
+
+    def __init__(
+        self, root: HostArray, start: int, layout: Layout, dtype: DType
+    ) -> None:
+        self.root = root
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": layout.shape,
+            "typestr": dtype.str,
+            "data": (start, not root.flags.writeable),
+            "strides": layout.strides,
+        }

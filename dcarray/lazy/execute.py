@@ -1,0 +1,450 @@
+"""Running what was recorded.
+
+The life of a deferred expression is one function: see `_run`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..profile import Event, count, emit, is_active
+from ..backends.base import Backend, Executable
+from ..backends.buffer import Buffer
+from ..backends.registry import AUTO, Device, backend_for
+from ..dtypes import DType
+from ..errors import OutOfMemoryError, UnsupportedError
+from ..layout import Layout, dense_strides, view_host
+from ..ops.elementwise import CAST
+from ..ops.program import Program
+from ..ops.spec import Op, Signature
+from . import errstate, recover, route
+from .fuse import Group, Target, fuse
+from .graph import Read, State, Value, lock, pending_readers, record, stored
+
+__all__ = [
+    "evaluate",
+    "flush_readers",
+    "host_view",
+    "library",
+    "reduce",
+    "write",
+]
+
+HostArray = np.ndarray[Any, Any]
+
+_executables: dict[tuple[str, Program], Executable] = {}
+_done = threading.Condition(lock)
+
+
+# ------------------------------------------------------------------------- evaluation
+def evaluate(values: Iterable[Value]) -> None:
+    """Run pending values; stored ones cost nothing.
+
+    Raises
+    ------
+    DeviceError
+        The work failed on every device that could do it.
+    """
+    for value in values:
+        if value.state != State.STORED:
+            _evaluate(value)
+
+
+def _evaluate(wanted: Value) -> None:
+    stack = [wanted]
+    while stack:
+        value = stack[-1]
+        with lock:
+            if _is_settled(value):
+                stack.pop()
+                continue
+            group = fuse(Target(Read(value, value.layout, value.dtype)))
+            if group.blockers:
+                stack.extend(group.blockers)
+                continue
+            _begin(group)
+        _run(group, value.device)
+        stack.pop()
+
+
+def _is_settled(value: Value) -> bool:
+    """Wait while another thread runs the value; whether nothing is left to do."""
+    while value.state == State.RUNNING:
+        _done.wait()
+    if value.state == State.FAILED:
+        assert value.error is not None
+        raise value.error
+    return value.state == State.STORED
+
+
+def flush_readers(value: Value) -> None:
+    """Run what still wants to read a value's memory, before somebody writes to it."""
+    if value.readers is not None:
+        evaluate(pending_readers(value))
+
+
+def _begin(group: Group) -> None:
+    for value, _ in group.outputs:
+        value.state = State.RUNNING
+
+
+def _end(group: Group, state: str, error: BaseException | None = None) -> None:
+    with lock:
+        for value, _ in group.outputs:
+            value.state = state
+            value.error = error
+            if state == State.STORED:
+                value.expr = None
+        _done.notify_all()
+
+
+class _Into:
+    """Memory that exists, for the first output of a group."""
+
+    __slots__ = ("read", "whole")
+
+    def __init__(self, read: Read, whole: bool) -> None:
+        self.read = read
+        self.whole = whole
+
+
+class _Accumulator:
+    """Where a reduction goes, and the strides of the temporary that NumPy would make."""
+
+    __slots__ = ("buffer", "dtype", "layout", "order")
+
+    def __init__(self, layout: Layout, dtype: DType, order: tuple[int, ...]) -> None:
+        self.layout = layout
+        self.dtype = dtype
+        self.order = order
+        self.buffer: Buffer | None = None
+
+
+def _run(
+    group: Group,
+    device: Device,
+    into: _Into | None = None,
+    accumulator: _Accumulator | None = None,
+) -> None:
+    """Choose a device, find or build the kernel, bind pooled memory, launch."""
+    started = time.perf_counter()
+    work = _work(group)
+    raised: Sequence[Any] = ()
+
+    def attempt(backend: Backend) -> None:
+        nonlocal raised
+        executable = _executable(backend, group.program)
+        inputs = [_view(backend, read) for read in group.leaves]
+        outputs = []
+        for index, (value, layout) in enumerate(group.outputs):
+            if index == 0 and into is not None:
+                outputs.append(
+                    _view(backend, into.read, writing=True, whole=into.whole)
+                )
+                continue
+            nbytes = value.layout.size * value.dtype.itemsize
+            value.buffer = Buffer.empty(backend, nbytes)
+            outputs.append(
+                backend.view(value.buffer.read_on(backend), layout, value.dtype)
+            )
+        reduced, order = None, None
+        if accumulator is not None:
+            nbytes = accumulator.layout.size * accumulator.dtype.itemsize
+            accumulator.buffer = Buffer.empty(backend, nbytes)
+            memory = accumulator.buffer.read_on(backend)
+            reduced = backend.view(memory, accumulator.layout, accumulator.dtype)
+            order = accumulator.order
+        watch = 0
+        for expr in group.exprs:
+            watch |= expr.errstate
+        if accumulator is not None:
+            watch |= group.errstate
+        raised = backend.launch(
+            executable,
+            group.shape,
+            inputs,
+            group.scalars,
+            outputs,
+            reduced,
+            order,
+            watch,
+        )
+
+    try:
+        ran_on = recover.run(attempt, work, device)
+    except Exception as error:
+        _end(group, State.FAILED, error)
+        raise
+    except BaseException:  # Ctrl-C: the work can be done again
+        _end(group, State.PENDING)
+        raise
+    _end(group, State.STORED)
+    if is_active():
+        emit(
+            Event(
+                "group",
+                work.name,
+                ran_on,
+                nodes=len(group.program.nodes) + (group.program.reduction is not None),
+                elements=work.elements,
+                nbytes=sum(buffer.nbytes for buffer in work.reads) + work.written,
+                seconds=time.perf_counter() - started,
+                start=started,
+            )
+        )
+    else:
+        count("group")
+    if raised:
+        where: list[Any] = [(e.op, e.errstate, e.frame) for e in group.exprs]
+        if group.program.reduction is not None:
+            where.append((group.program.reduction.op, group.errstate, group.frame))
+        errstate.warn(raised, where)
+
+
+def _view(
+    backend: Backend, read: Read, writing: bool = False, whole: bool = False
+) -> Any:
+    buffer = read.value.buffer
+    assert buffer is not None
+    if writing:
+        memory = buffer.write_on(backend, whole)
+    else:
+        memory = buffer.read_on(backend)
+    return backend.view(memory, read.layout, read.dtype)
+
+
+def _work(group: Group) -> route.Work:
+    elements = 1
+    for length in group.shape:
+        elements *= length
+    return route.Work(
+        group.program.describe(),
+        elements,
+        len(group.program.nodes),
+        tuple([read.value.buffer for read in group.leaves]),  # type: ignore[misc]
+        sum([elements * value.dtype.itemsize for value, _ in group.outputs]),
+    )
+
+
+def _executable(backend: Backend, program: Program) -> Executable:
+    key = (backend.device, program)
+    found = _executables.get(key)
+    if found is None:
+        unsupported = set(program.slot_dtypes()) - backend.supported
+        if unsupported:
+            listed = ", ".join(sorted(map(str, unsupported)))
+            raise UnsupportedError(
+                f"{program.describe()}: {backend.device} does not support {listed}"
+            )
+        found = _executables[key] = backend.compile(program)
+    return found
+
+
+# ----------------------------------------------------------------------------- writing
+def write(target: Read, source: Read) -> None:
+    """Store the elements of ``source`` in the memory that ``target`` shows.
+
+    Both have the same shape and dtype.  A pending source that nobody else wants is
+    computed straight into the memory.
+    """
+    evaluate((target.value,))
+    while True:
+        with lock:
+            direct = (
+                source.value.state == State.PENDING
+                and source.layout == source.value.layout
+                and source.dtype == source.value.dtype
+                and not source.value.is_bound()
+            )
+            if direct:
+                group = fuse(Target(source, into=target.layout.strides))
+                computed = {id(value) for value in group.values}
+                waiting = [
+                    reader
+                    for reader in pending_readers(target.value)
+                    if id(reader) not in computed
+                ]
+                waiting += group.blockers
+                if not waiting:
+                    if not _can_store(group, source, target):
+                        direct = False
+                    else:
+                        _begin(group)
+            else:
+                waiting = pending_readers(target.value)
+        if direct and not waiting:
+            break
+        evaluate(waiting)
+        if not direct and not waiting:
+            evaluate((source.value,))
+            _copy(target, source)
+            return
+    assert target.value.buffer is not None
+    nbytes = target.layout.size * target.dtype.itemsize
+    whole = nbytes == target.value.buffer.nbytes
+    _run(group, common(target.value.device, source.value.device), _Into(target, whole))
+
+
+def common(first: Device, second: Device) -> Device:
+    """Either label, the named one if only one is named."""
+    return second if first is AUTO or first == AUTO else first
+
+
+def _can_store(group: Group, source: Read, target: Read) -> bool:
+    expr = source.value.expr
+    assert expr is not None
+    # NumPy's inner loop would run along another axis than the target's memory does.
+    if expr.inner_axis is not None and group.inner_axis != expr.inner_axis:
+        return False
+    # A pending value outside would be left without memory.
+    if any(
+        id(r) not in set(map(id, group.values)) for r in pending_readers(source.value)
+    ):
+        return False
+    low, high = target.layout.span(target.dtype.itemsize)
+    for leaf in group.leaves:
+        if _same_memory(leaf, target):
+            if leaf.layout.strides == target.layout.strides and (
+                _start(leaf) == _start(target)
+                and leaf.dtype.itemsize == target.dtype.itemsize
+            ):
+                continue  # each element is read before it is written
+            first, last = leaf.layout.span(leaf.dtype.itemsize)
+            shift = _start(leaf) - leaf.layout.offset
+            shift -= _start(target) - target.layout.offset
+            if first + shift < high and low < last + shift:
+                return False
+    return True
+
+
+def _same_memory(leaf: Read, target: Read) -> bool:
+    ours, theirs = leaf.value.buffer, target.value.buffer
+    assert ours is not None and theirs is not None
+    # Memory of outsiders may overlap without being known as the same buffer.
+    return ours is theirs or (ours.root is not None and theirs.root is not None)
+
+
+def _start(read: Read) -> int:
+    buffer = read.value.buffer
+    assert buffer is not None
+    return buffer.start + read.layout.offset
+
+
+def _copy(target: Read, source: Read) -> None:
+    """Copy between stored values, also overlapping ones."""
+    device = common(target.value.device, source.value.device)
+    if "cpu" in route.candidates(device):
+        np.copyto(host_view(target, writing=True), host_view(source))
+        return
+    signature = Signature((source.dtype,), (target.dtype,))
+    (value,) = record(CAST, (source,), device, signature=signature)
+    if source.value is target.value:
+        evaluate((value,))  # a temporary
+        (value,) = record(
+            CAST, (Read(value, value.layout, value.dtype),), device, signature=signature
+        )
+    write(target, Read(value, value.layout, value.dtype))
+
+
+# ---------------------------------------------------------------------- reading, calls
+def host_view(read: Read, writing: bool = False) -> HostArray:
+    """The elements of a stored value, as a NumPy array on its memory on the host."""
+    buffer = read.value.buffer
+    assert buffer is not None
+    cpu = backend_for("cpu")
+    root = buffer.write_on(cpu) if writing else buffer.read_on(cpu)
+    return view_host(root, read.layout, read.dtype)
+
+
+def reduce(
+    op: Op, read: Read, axes: tuple[int, ...], device: Device, mask: int, frame: Any
+) -> tuple[Buffer, Layout]:
+    """Reduce over axes, fused with what makes the operand; runs now.
+
+    Returns
+    -------
+    tuple of Buffer and Layout
+        The result, with length 1 along the reduced axes.
+    """
+    shape = read.layout.shape
+    kept = tuple([1 if axis in axes else n for axis, n in enumerate(shape)])
+    layout = Layout(kept, dense_strides(kept, read.dtype.itemsize))
+    accumulator = _Accumulator(layout, read.dtype, read.layout.strides)
+    while True:
+        with lock:
+            group = fuse(Target(read, op))
+            if not group.blockers:
+                group.errstate = mask
+                group.frame = frame
+                _begin(group)
+                break
+        evaluate(group.blockers)
+    _run(group, device, accumulator=accumulator)
+    assert accumulator.buffer is not None
+    return accumulator.buffer, layout
+
+
+def library(
+    op: Op,
+    oracle: Callable[..., Any],
+    operands: Sequence[Any],
+    device: Device,
+    options: dict[str, Any],
+) -> list[tuple[Buffer, Layout, DType]]:
+    """Call an operation that does not fuse; runs now.
+
+    Parameters
+    ----------
+    op : Op
+    oracle : callable
+        NumPy's function, for the host.
+    operands : sequence
+        `Read`s, which are evaluated, and other objects, which are passed on.
+    device : Device
+        Label of the result.
+    options : dict
+        Passed on by keyword.
+
+    Returns
+    -------
+    list of (Buffer, Layout, dtype)
+        One for each result.
+    """
+    reads = [x for x in operands if type(x) is Read]
+    evaluate([read.value for read in reads])
+    for label in route.candidates(device):
+        if label == "cpu":
+            break
+        backend = backend_for(label)
+        native = backend.native.get(op.name)
+        if native is None or any(r.dtype not in backend.supported for r in reads):
+            continue
+        try:
+            given = [_view(backend, x) if type(x) is Read else x for x in operands]
+            results = native(*given, **options)
+        except (OutOfMemoryError, UnsupportedError):
+            continue
+        emit(Event("library", op.name, label))
+        return [
+            (Buffer.of_device(backend, memory, memory.nbytes), layout, dtype)
+            for memory, layout, dtype in results
+        ]
+    if "cpu" not in route.candidates(device):
+        recover.fallback_allowed(op.name, "cpu")
+    count("library")
+    hosts = [host_view(x) if type(x) is Read else x for x in operands]
+    results = oracle(*hosts, **options)
+    if not isinstance(results, tuple):
+        results = (results,)
+    return [owned(np.asarray(result)) for result in results]
+
+
+def owned(array: HostArray) -> tuple[Buffer, Layout, DType]:
+    """Take over a new array of NumPy's."""
+    buffer = Buffer.of_host(array)
+    return buffer, Layout.of(array, buffer.start), array.dtype

@@ -1,0 +1,377 @@
+"""Grouping: from pending values to one program.
+
+`fuse` starts at the value that is wanted and takes in the operations that it is made
+of, as long as they can run in the same loop.  Slices, transposes and flips in between are
+pushed down to the leaves.  Each refusal is one line of `_can_inline`, with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..config import current
+from ..dtypes import DType
+from ..layout import AxisMap, Layout, Shape, Strides, axis_map, broadcast_strides
+from ..ops.elementwise import CAST
+from ..ops.program import Inner, Node, Program, Reduction
+from ..ops.spec import Op
+from .graph import Expr, Read, State, Value, pending_readers
+
+__all__ = ["Group", "Target", "fuse"]
+
+
+@dataclass(slots=True)
+class Group:
+    """A program and what it is bound to.
+
+    Attributes
+    ----------
+    program : Program
+    shape : tuple of int
+        The iteration space.
+    leaves : list of Read
+        Memory that is read, each as an array of ``shape``.
+    scalars : list of NumPy scalars
+    outputs : list of (Value, Layout)
+        Values to store; the layout shows the value's own memory as an array of
+        ``shape``.
+    exprs : list of Expr or None
+        For each node of the program the expression that it stems from.
+    values : list of Value
+        The pending values that the group computes, stored or not.
+    blockers : list of Value
+        Pending values among the leaves: they must run first.
+    inner_axis : int or None
+        The axis along which the loop runs.
+    errstate, frame
+        Of a reduction at the end, as for an `Expr`.
+    """
+
+    program: Program
+    shape: Shape
+    leaves: list[Read]
+    scalars: list[Any]
+    outputs: list[tuple[Value, Layout]]
+    exprs: list[Expr]
+    values: list[Value]
+    blockers: list[Value]
+    inner_axis: int | None = None
+    errstate: int = 0
+    frame: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What to compute: a pending value, or a reduction over a read.
+
+    ``into`` has the strides of the memory that the result goes into, if that is not
+    memory of its own.
+    """
+
+    read: Read
+    reduction: Op | None = None
+    into: Strides | None = None
+
+
+@dataclass(slots=True)
+class _Builder:
+    shape: Shape
+    inner_axis: int | None
+    limit_nodes: int
+    limit_leaves: int
+    leaves: list[Read] = field(default_factory=list)
+    leaf_slots: dict[tuple[int, Layout, DType], int] = field(default_factory=dict)
+    scalars: list[Any] = field(default_factory=list)
+    scalar_slots: dict[tuple[DType, bytes], int] = field(default_factory=dict)
+    # Slots of nodes are counted from 0 here and moved behind the scalars at the end.
+    nodes: list[
+        tuple[Op, list[tuple[str, int]], tuple[DType, ...], tuple[Inner, ...]]
+    ] = field(default_factory=list)
+    exprs: list[Expr] = field(default_factory=list)
+    node_slots: int = 0
+    done: dict[tuple[int, Layout], int] = field(default_factory=dict)
+    casts: dict[tuple[str, int, DType], int] = field(default_factory=dict)
+    reads: dict[tuple[int, Layout], Read] = field(default_factory=dict)
+    results: list[tuple[Value, Layout, int]] = field(default_factory=list)
+
+
+def fuse(target: Target) -> Group:
+    """The group that computes ``target``.
+
+    Parameters
+    ----------
+    target : Target
+        Its value is pending, or (for a reduction) stored.
+    """
+    settings = current()
+    read = target.read
+    shape = read.layout.shape
+    strides = target.into if target.into is not None else read.layout.strides
+    builder = _Builder(
+        shape,
+        _fastest(shape, strides),
+        settings.max_group_nodes,
+        settings.max_group_inputs,
+    )
+    root = _walk(builder, read, target)
+    return _finish(builder, root, target)
+
+
+def _fastest(shape: Shape, strides: Strides) -> int | None:
+    """The axis along which memory runs fastest."""
+    best = None
+    for axis, (length, stride) in enumerate(zip(shape, strides, strict=True)):
+        if length != 1 and (best is None or abs(stride) <= abs(strides[best])):
+            best = axis
+    return best
+
+
+# ------------------------------------------------------------------------------- walk
+def _walk(builder: _Builder, root: Read, target: Target) -> tuple[str, int]:
+    """Number the operations below ``root`` in post-order; iterative, never recursive."""
+    if not _can_inline(builder, root, is_root=True):
+        return "leaf", _leaf(builder, root)
+    stack: list[tuple[Read, bool]] = [(root, False)]
+    while stack:
+        read, expanded = stack.pop()
+        key = (id(read.value), read.layout)
+        if key in builder.done:
+            continue
+        expr = read.value.expr
+        assert expr is not None
+        operands = _operands(expr, read)
+        if not expanded:
+            stack.append((read, True))
+            for operand in reversed(operands):
+                if (
+                    type(operand) is Read
+                    and (id(operand.value), operand.layout) not in builder.done
+                    and _can_inline(builder, operand)
+                ):
+                    stack.append((operand, False))
+            continue
+        _add_node(builder, expr, operands, read)
+    return "node", builder.done[(id(root.value), root.layout)]
+
+
+def _operands(expr: Expr, read: Read) -> list[Any]:
+    """The inputs of ``expr``, seen as arrays of the group's shape."""
+    value = read.value
+    if read.layout == value.layout and not read.layout.offset:
+        mapping = None
+    else:
+        mapping = axis_map(value.layout, read.layout)
+        assert mapping is not None
+    found: list[Any] = []
+    for operand in expr.inputs:
+        if type(operand) is Read:
+            layout = operand.layout
+            if layout.shape != expr.shape:
+                spread = broadcast_strides(layout, expr.shape)
+                layout = Layout(expr.shape, spread, layout.offset)
+            if mapping is not None:
+                layout = mapping.through(layout)
+            if layout is not operand.layout:
+                operand = Read(operand.value, layout, operand.dtype)
+        found.append(operand)
+    return found
+
+
+def _can_inline(builder: _Builder, read: Read, is_root: bool = False) -> bool:
+    value = read.value
+    expr = value.expr
+    if expr is None or value.state != State.PENDING:
+        return False
+    # Seen as elements of another dtype: the bytes must be there first.
+    if read.dtype != value.dtype:
+        return False
+    if read.layout == value.layout:
+        mapping = None
+    else:
+        mapping = axis_map(value.layout, read.layout)
+        # A reshape that joins or splits axes: the loop would be another one.
+        if mapping is None:
+            return False
+        # Repeated along an axis: each element would be computed again and again.
+        if _repeats(mapping):
+            return False
+        # A part of a value that is also wanted whole: compute it once, whole.
+        if read.layout.size != value.layout.size and _wanted(value, builder):
+            return False
+    # NumPy's inner loop runs along another axis there, and this operation's bits
+    # depend on that.
+    if expr.inner_axis is not None:
+        axis = expr.inner_axis
+        if mapping is not None:
+            if not _is_permutation(mapping, value.layout):
+                return False
+            axis = mapping.source.index(axis)
+        if axis != builder.inner_axis:
+            return is_root
+    if not is_root:
+        # The group has grown to its bound.
+        if len(builder.nodes) + expr.nodes > builder.limit_nodes:
+            return False
+        if len(builder.leaves) + len(expr.inputs) > builder.limit_leaves:
+            return False
+    return True
+
+
+def _repeats(mapping: AxisMap) -> bool:
+    return any(
+        source is None and length > 1
+        for source, length in zip(mapping.source, mapping.shape, strict=True)
+    )
+
+
+def _is_permutation(mapping: AxisMap, layout: Layout) -> bool:
+    size = 1
+    for source, step, length in zip(
+        mapping.source, mapping.step, mapping.shape, strict=True
+    ):
+        if source is not None and step != 1:
+            return False
+        size *= length
+    return size == layout.size
+
+
+def _wanted(value: Value, builder: _Builder) -> bool:
+    """Whether an array, or a pending value outside the group so far, shows it."""
+    if value.is_bound():
+        return True
+    return len(pending_readers(value)) > 1
+
+
+def _leaf(builder: _Builder, read: Read) -> int:
+    key = (id(read.value), read.layout, read.dtype)
+    slot = builder.leaf_slots.get(key)
+    if slot is None:
+        slot = len(builder.leaves)
+        builder.leaf_slots[key] = slot
+        builder.leaves.append(read)
+    return slot
+
+
+def _add_node(
+    builder: _Builder, expr: Expr, operands: Sequence[Any], read: Read
+) -> None:
+    inputs: list[tuple[str, int]] = []
+    for operand, dtype in zip(operands, expr.signature.inputs, strict=True):
+        if type(operand) is Read:
+            slot = builder.done.get((id(operand.value), operand.layout))
+            if slot is not None and operand.dtype == operand.value.dtype:
+                where = ("node", slot)
+            else:
+                where = ("leaf", _leaf(builder, operand))
+            if operand.dtype != dtype:
+                where = _cast(builder, where, dtype, expr)
+        else:
+            where = ("scalar", _scalar(builder, operand))
+        inputs.append(where)
+    first = builder.node_slots
+    builder.nodes.append((expr.op, inputs, expr.signature.outputs, expr.inner))
+    builder.exprs.append(expr)
+    builder.node_slots += len(expr.signature.outputs)
+    for index, reference in enumerate(expr.results):
+        value = reference()
+        if value is None:
+            continue
+        layout = read.layout
+        if value is not read.value:
+            # The other outputs have the same shape, and strides of the same order.
+            mapping = axis_map(read.value.layout, read.layout)
+            assert mapping is not None
+            layout = mapping.through(value.layout)
+        builder.done[(id(value), layout)] = first + index
+        builder.results.append((value, layout, first + index))
+
+
+def _cast(
+    builder: _Builder, where: tuple[str, int], dtype: DType, expr: Expr
+) -> tuple[str, int]:
+    key = (*where, dtype)
+    slot = builder.casts.get(key)
+    if slot is None:
+        slot = builder.node_slots
+        builder.casts[key] = slot
+        builder.nodes.append((CAST, [where], (dtype,), (Inner.CONTIGUOUS,)))
+        builder.exprs.append(expr)
+        builder.node_slots += 1
+    return "node", slot
+
+
+def _scalar(builder: _Builder, number: Any) -> int:
+    key = (number.dtype, number.tobytes())
+    slot = builder.scalar_slots.get(key)
+    if slot is None:
+        slot = len(builder.scalars)
+        builder.scalar_slots[key] = slot
+        builder.scalars.append(number)
+    return slot
+
+
+# ----------------------------------------------------------------------------- finish
+def _finish(builder: _Builder, root: tuple[str, int], target: Target) -> Group:
+    bases = {
+        "leaf": 0,
+        "scalar": len(builder.leaves),
+        "node": len(builder.leaves) + len(builder.scalars),
+    }
+
+    def slot(where: tuple[str, int]) -> int:
+        return bases[where[0]] + where[1]
+
+    outputs: list[tuple[Value, Layout]] = []
+    slots: list[int] = []
+    computed = {id(value) for value, _, _ in builder.results}
+    if target.reduction is None:
+        outputs.append((target.read.value, target.read.layout))
+        slots.append(slot(root))
+    for value, layout, index in builder.results:
+        if value is target.read.value and target.reduction is None:
+            continue
+        if any(value is known for known, _ in outputs):
+            continue
+        if layout.size == value.layout.size and _outlives(value, computed):
+            outputs.append((value, layout))
+            slots.append(slot(("node", index)))
+    reduction = None
+    if target.reduction is not None:
+        reduction = Reduction(target.reduction, slot(root), target.read.dtype)
+    program = Program(
+        tuple([read.dtype for read in builder.leaves]),
+        tuple([number.dtype for number in builder.scalars]),
+        tuple(
+            [
+                Node(op, tuple([slot(where) for where in inputs]), dtypes, inner)
+                for op, inputs, dtypes, inner in builder.nodes
+            ]
+        ),
+        tuple(slots),
+        reduction,
+    )
+    blockers = [
+        read.value
+        for read in builder.leaves
+        if read.value.state in (State.PENDING, State.RUNNING)
+    ]
+    return Group(
+        program,
+        builder.shape,
+        builder.leaves,
+        builder.scalars,
+        outputs,
+        builder.exprs,
+        [value for value, _, _ in builder.results],
+        blockers,
+        builder.inner_axis,
+    )
+
+
+def _outlives(value: Value, computed: set[int]) -> bool:
+    """Whether the value is still wanted once the group has run."""
+    if value.is_bound():
+        return True
+    return any(id(reader) not in computed for reader in pending_readers(value))

@@ -1,0 +1,421 @@
+"""The graph of deferred work.
+
+An `Expr` is an operation on operands; a `Value` is one of its results, or memory that
+already exists::
+
+    pending ──► running ──► stored
+       │           └──────► failed
+       └─ dropped when nobody refers to it
+
+A `Binding` stands between arrays and a value: all views of one array share it, so that
+`c += e` can give a pending `c` another value and every view sees that.
+
+One lock guards the graph.  Kernels run outside it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..config import current
+from ..backends.buffer import Buffer
+from ..backends.registry import AUTO, Device
+from ..dtypes import DType
+from ..errors import DeviceMismatchError
+from ..layout import (
+    Layout,
+    Shape,
+    Strides,
+    broadcast_shapes,
+    broadcast_strides,
+    dense_strides,
+    inner_axis,
+    result_strides,
+)
+from ..ops.program import Inner
+from ..ops.spec import Op, Signature
+
+__all__ = [
+    "Binding",
+    "Expr",
+    "Operand",
+    "Read",
+    "State",
+    "Value",
+    "common_device",
+    "lock",
+    "pending_readers",
+    "record",
+    "stored",
+]
+
+lock = threading.RLock()
+
+
+class State:
+    """What a `Value` can be."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    STORED = "stored"
+    FAILED = "failed"
+
+
+class Read(NamedTuple):
+    """A value as an operation sees it: through a layout, as elements of a dtype."""
+
+    value: Value
+    layout: Layout
+    dtype: DType
+
+
+Operand: TypeAlias = Read | Any
+"""A `Read`, or a number: a Python number (weak) or a NumPy scalar."""
+
+
+class Value:
+    """What one or more arrays show."""
+
+    __slots__ = (
+        "__weakref__",
+        "binding",
+        "buffer",
+        "device",
+        "dtype",
+        "error",
+        "expr",
+        "layout",
+        "output",
+        "readers",
+        "state",
+    )
+
+    def __init__(
+        self,
+        layout: Layout,
+        dtype: DType,
+        device: Device,
+        expr: Expr | None = None,
+        output: int = 0,
+        buffer: Buffer | None = None,
+    ) -> None:
+        self.layout = layout
+        self.dtype = dtype
+        self.device = device
+        self.expr = expr
+        self.output = output
+        self.buffer = buffer
+        self.state = State.STORED if expr is None else State.PENDING
+        self.binding: weakref.ref[Binding] | None = None
+        self.readers: list[weakref.ref[Value]] | None = None
+        self.error: BaseException | None = None
+
+    @property
+    def nodes(self) -> int:
+        """Operations that must run for this value, 0 once it is stored."""
+        return 0 if self.expr is None else self.expr.nodes
+
+    def is_bound(self) -> bool:
+        """Whether an array still shows this value."""
+        return self.binding is not None and self.binding() is not None
+
+
+class Binding:
+    """What all views of one array share: the value that they show now."""
+
+    __slots__ = ("__weakref__", "hosts", "value")
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self.hosts: list[weakref.ref[Any]] = []
+        value.binding = weakref.ref(self)
+
+    def rebind(self, value: Value) -> None:
+        """Show another value of the same shape and dtype."""
+        self.value.binding = None
+        self.value = value
+        value.binding = weakref.ref(self)
+
+
+class Expr:
+    """A recorded operation.
+
+    Attributes
+    ----------
+    inputs : tuple
+        `Read`s, or NumPy scalars that already have the loop's dtype.
+    signature : Signature
+        The loop's dtypes.  A `Read` of another dtype is converted first.
+    shape : tuple of int
+    inner : tuple of Inner
+        For each input, the stride that NumPy's own loop would see.
+    inner_axis : int or None
+        The axis of NumPy's inner loop, if a repeated or strided operand makes the
+        result depend on it.
+    results : tuple of weak references to Value
+    errstate : int
+        NumPy's error handling when it was recorded, see `watched_flags`.
+    frame : tuple of (str, int)
+        File and line of the user's code.
+    nodes : int
+        Operations in this pending expression, shared ones counted once for each use.
+    """
+
+    __slots__ = (
+        "errstate",
+        "frame",
+        "inner",
+        "inner_axis",
+        "inputs",
+        "nodes",
+        "op",
+        "results",
+        "shape",
+        "signature",
+    )
+
+    def __init__(
+        self,
+        op: Op,
+        inputs: tuple[Any, ...],
+        signature: Signature,
+        shape: Shape,
+        inner: tuple[Inner, ...],
+        inner_axis: int | None,
+        errstate: int,
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.signature = signature
+        self.shape = shape
+        self.inner = inner
+        self.inner_axis = inner_axis
+        self.errstate = errstate
+        self.frame = user_frame()
+        self.nodes = 1
+        self.results: tuple[weakref.ref[Value], ...] = ()
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def user_frame() -> tuple[str, int, Any]:
+    """File, line and globals of the code that called into dcarray."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not (name == _PACKAGE or name.startswith(_PACKAGE + ".")):
+            break
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno, frame.f_globals
+
+
+# -------------------------------------------------------------------------- recording
+_CONTIGUOUS = Inner.CONTIGUOUS
+_SCALAR = Inner.SCALAR
+
+
+def record(
+    op: Op,
+    operands: Sequence[Operand],
+    device: Device,
+    errstate: int = 0,
+    signature: Signature | None = None,
+) -> tuple[Value, ...]:
+    """Write an elementwise operation down; nothing runs.
+
+    Parameters
+    ----------
+    op : Op
+        A row of the elementwise table.
+    operands : sequence
+        `Read`s and numbers.
+    device : Device
+        Label of the result, see `common_device`.
+    errstate : int
+        See `watched_flags`.
+    signature : Signature, optional
+        The loop's dtypes, if the caller has chosen them (``dtype=``, a cast).
+
+    Returns
+    -------
+    tuple of Value
+        One for each output.
+
+    Raises
+    ------
+    ValueError
+        The shapes do not broadcast.
+    DTypeError
+        No loop takes these dtypes.
+    OverflowError
+        A Python int does not fit the loop's dtype.
+    """
+    if signature is None:
+        signature = op.resolve(
+            tuple([x.dtype if type(x) is Read else _kind(x) for x in operands])
+        )
+    shapes = [x.layout.shape for x in operands if type(x) is Read]
+    shape = broadcast_shapes(shapes)
+    inputs: list[Any] = []
+    inner: list[Inner] = []
+    plain = True
+    for x, dtype in zip(operands, signature.inputs, strict=True):
+        if type(x) is Read:
+            inputs.append(x)
+            inner.append(_CONTIGUOUS)
+            layout = x.layout
+            if plain and not (
+                layout.shape == shape
+                and layout.strides == dense_strides(shape, x.dtype.itemsize)
+            ):
+                plain = False
+        else:
+            inputs.append(_converted(x, dtype))
+            inner.append(_SCALAR)
+    axis = None
+    if plain:
+        strides = [dense_strides(shape, d.itemsize) for d in signature.outputs]
+    else:
+        strides, axis = _ordered(shape, operands, signature, inner)
+    expr = Expr(op, tuple(inputs), signature, shape, tuple(inner), axis, errstate)
+    values = tuple(
+        [
+            Value(Layout(shape, s), dtype, device, expr, index)
+            for index, (s, dtype) in enumerate(
+                zip(strides, signature.outputs, strict=True)
+            )
+        ]
+    )
+    expr.results = tuple([weakref.ref(value) for value in values])
+    with lock:
+        for x in inputs:
+            if type(x) is Read:
+                read = x.value
+                if read.expr is not None:
+                    expr.nodes += read.expr.nodes
+                _add_reader(read, expr.results)
+    return values
+
+
+def _kind(number: object) -> Any:
+    kind = type(number)
+    if kind is int or kind is float or kind is complex:
+        return kind
+    return number.dtype  # type: ignore[attr-defined]
+
+
+def _converted(number: Any, dtype: DType) -> Any:
+    """A number as a scalar of the loop's dtype; Python ints that do not fit raise."""
+    if type(number) is int:
+        return dtype.type(np.asarray(number, dtype=dtype))
+    return np.asarray(number).astype(dtype)[()]
+
+
+def _ordered(
+    shape: Shape,
+    operands: Sequence[Operand],
+    signature: Signature,
+    inner: list[Inner],
+) -> tuple[list[Strides], int | None]:
+    """Strides of the results, and what NumPy's inner loop sees (into ``inner``)."""
+    rows = [broadcast_strides(x.layout, shape) for x in operands if type(x) is Read]
+    sizes = [x.dtype.itemsize for x in operands if type(x) is Read]
+    strides = [
+        result_strides(shape, rows, sizes, d.itemsize) for d in signature.outputs
+    ]
+    axis = inner_axis(shape, rows)
+    if axis is None:
+        return strides, None
+    sensitive = False
+    remaining = iter(rows)
+    for position, (x, dtype) in enumerate(zip(operands, signature.inputs, strict=True)):
+        if type(x) is not Read:
+            continue
+        stride = next(remaining)[axis]
+        if stride == 0:
+            inner[position] = Inner.SCALAR
+            sensitive = True
+        elif stride != x.dtype.itemsize and x.dtype == dtype:
+            # A converted operand goes through NumPy's buffer, which is contiguous.
+            inner[position] = Inner.STRIDED
+            sensitive = True
+    return strides, axis if sensitive else None
+
+
+def _add_reader(value: Value, readers: tuple[weakref.ref[Value], ...]) -> None:
+    known = value.readers
+    if known is None:
+        value.readers = list(readers)
+        return
+    if len(known) > 16 and len(known) & (len(known) - 1) == 0:
+        known[:] = [reference for reference in known if _is_pending(reference())]
+    known.extend(readers)
+
+
+def _is_pending(value: Value | None) -> bool:
+    return value is not None and value.state in (State.PENDING, State.RUNNING)
+
+
+def pending_readers(value: Value) -> list[Value]:
+    """Values that read this one and have not run yet."""
+    if value.readers is None:
+        return []
+    with lock:
+        found = []
+        for reference in value.readers:
+            reader = reference()
+            if reader is not None and reader.state in (State.PENDING, State.RUNNING):
+                found.append(reader)
+        value.readers = [weakref.ref(reader) for reader in found] or None
+    return found
+
+
+def stored(buffer: Buffer, layout: Layout, dtype: DType, device: Device) -> Value:
+    """A value for memory that exists."""
+    return Value(layout, dtype, device, buffer=buffer)
+
+
+def common_device(devices: Sequence[Device], name: str) -> Device:
+    """The label of a result: ``auto`` gives way to a named device.
+
+    Raises
+    ------
+    DeviceMismatchError
+        Two different named devices meet.
+    """
+    found = AUTO
+    for device in devices:
+        if device is not AUTO and device != AUTO:
+            if found is not AUTO and device != found:
+                raise DeviceMismatchError(
+                    f"{name}: got arrays on {found} and {device}; move one with "
+                    "to_device()"
+                )
+            found = device
+    return found
+
+
+def within_bounds(value: Value) -> bool:
+    """Whether a pending value may stay pending."""
+    settings = current()
+    expr = value.expr
+    if expr is None:
+        return True
+    if expr.nodes > settings.max_group_nodes:
+        return False
+    return True
+
+
+if hasattr(os, "register_at_fork"):
+    # A child process must not inherit the lock from a thread that it does not have.
+    os.register_at_fork(
+        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+    )

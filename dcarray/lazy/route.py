@@ -1,0 +1,113 @@
+"""Where a group runs.
+
+For each device: launch + bytes / bandwidth + operations / rate + the transfer of what is
+not valid there; the least wins.  Data stays where it is unless moving it pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..backends.base import Backend
+from ..backends.buffer import Buffer
+from ..backends.registry import AUTO, Device, backend_for
+
+__all__ = ["Prediction", "Work", "candidates", "choose", "predict", "set_rule"]
+
+# Moving data must win by this factor over leaving it where it is.
+HYSTERESIS = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the router knows of a group or a library call."""
+
+    name: str
+    elements: int
+    operations: int
+    reads: tuple[Buffer, ...]
+    written: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Seconds that a device would take, and how much of it is moving data."""
+
+    device: str
+    seconds: float
+    transfer: float
+
+
+auto_devices: list[str] = ["cpu"]
+"""Devices among which ``auto`` chooses."""
+
+_rules: dict[str, Callable[[Work], str | None] | int] = {}
+_measured: dict[tuple[str, str, int], float] = {}
+
+
+def set_rule(name: str, rule: Callable[[Work], str | None] | int | None) -> None:
+    """Overrule the prediction for groups that end in an operation.
+
+    Parameters
+    ----------
+    name : str
+        Name of the operation.
+    rule : int, callable or None
+        A number of elements below which the CPU is chosen; a function from `Work` to a
+        device's label, or to None for no opinion; None removes the rule.
+    """
+    if rule is None:
+        _rules.pop(name, None)
+    else:
+        _rules[name] = rule
+
+
+def candidates(device: Device) -> list[str]:
+    """Devices that may run work whose label is ``device``, without fallbacks."""
+    if device is AUTO or device.kind == "auto":
+        return auto_devices
+    return [str(device)]
+
+
+def predict(backend: Backend, work: Work) -> Prediction:
+    """The time on one device."""
+    rates = backend.rates
+    missing = sum(b.nbytes for b in work.reads if not b.is_valid_on(backend.device))
+    transfer = 0.0
+    if missing:
+        transfer = rates.transfer_latency + missing / rates.transfer_bandwidth
+    key = (backend.device, work.name, work.elements.bit_length())
+    seconds = _measured.get(key)
+    if seconds is None:
+        moved = sum(b.nbytes for b in work.reads) + work.written
+        seconds = (
+            rates.launch
+            + moved / rates.bandwidth
+            + work.operations * work.elements / rates.operations
+        )
+    return Prediction(backend.device, seconds + transfer, transfer)
+
+
+def learn(device: str, work: Work, seconds: float) -> None:
+    """Correct the prediction by what was measured for the same work at this size."""
+    key = (device, work.name, work.elements.bit_length())
+    known = _measured.get(key)
+    _measured[key] = seconds if known is None else 0.7 * known + 0.3 * seconds
+
+
+def choose(work: Work, labels: Sequence[str]) -> list[Prediction]:
+    """The devices, the best first."""
+    ranked = sorted(
+        (predict(backend_for(label), work) for label in labels),
+        key=lambda p: p.seconds * (HYSTERESIS if p.transfer else 1.0),
+    )
+    rule = _rules.get(work.name.rpartition(" ")[2])
+    wanted: str | None = None
+    if isinstance(rule, int):
+        wanted = "cpu" if work.elements < rule else None
+    elif rule is not None:
+        wanted = rule(work)
+    if wanted is not None:
+        ranked.sort(key=lambda p: p.device != wanted)
+    return ranked

@@ -1,0 +1,112 @@
+"""What an operation is: one row of a table.
+
+A row says what the operation means (its NumPy oracle and, for elementwise ones, a
+scalar body in the kernel language), never how a device runs it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import DTypeError
+
+__all__ = ["Kind", "Op", "Signature"]
+
+DType = np.dtype[Any]
+
+
+class Kind(enum.Enum):
+    """How an operation walks over its operands."""
+
+    ELEMENTWISE = "elementwise"
+    REDUCTION = "reduction"
+    SCAN = "scan"
+    CONTRACTION = "contraction"
+    INDEXING = "indexing"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The dtypes that a loop takes and gives for one choice of operands."""
+
+    inputs: tuple[DType, ...]
+    outputs: tuple[DType, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """One operation.  Rows are unique objects: compare them with ``is``.
+
+    Parameters
+    ----------
+    name : str
+        NumPy's name of the operation.
+    kind : Kind
+    numpy : callable
+        The oracle.  For an elementwise row that is a ufunc, its result bits are the
+        definition.
+    inputs, outputs : int
+        Number of operands and results.
+    body : callable or None
+        The scalar meaning, a function in the kernel language.  None for a primitive
+        that every renderer spells itself.
+    composed : bool
+        The operation is *defined* by its body: the CPU runs the body's own
+        operations, there is no ufunc to call.
+    ulp : float
+        The bound, in units in the last place, that a device other than the CPU keeps.
+    resolver : callable or None
+        dtypes of operands → `Signature`, for rows whose oracle is no ufunc.
+    """
+
+    name: str
+    kind: Kind
+    numpy: Callable[..., Any]
+    inputs: int = 1
+    outputs: int = 1
+    body: Callable[..., Any] | None = None
+    composed: bool = False
+    ulp: float = 0.0
+    resolver: Callable[[tuple[Any, ...]], Signature] | None = None
+    signatures: dict[tuple[Any, ...], Signature] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def __repr__(self) -> str:
+        return f"<Op {self.name}>"
+
+    def resolve(self, operands: tuple[Any, ...]) -> Signature:
+        """Dtypes of the loop for these operands.
+
+        Parameters
+        ----------
+        operands : tuple
+            A dtype for each operand, or one of the types ``int``, ``float`` and
+            ``complex`` for a Python scalar, which promotes weakly.
+
+        Raises
+        ------
+        DTypeError
+            No loop takes these dtypes.
+        """
+        signature = self.signatures.get(operands)
+        if signature is None:
+            signature = self._resolve(operands)
+            self.signatures[operands] = signature
+        return signature
+
+    def _resolve(self, operands: tuple[Any, ...]) -> Signature:
+        if self.resolver is not None:
+            return self.resolver(operands)
+        ufunc = self.numpy
+        assert isinstance(ufunc, np.ufunc)
+        try:
+            found = ufunc.resolve_dtypes(operands + (None,) * self.outputs)
+        except TypeError as error:
+            raise DTypeError(f"{self.name}: {error}") from None
+        return Signature(found[: self.inputs], found[self.inputs :])
