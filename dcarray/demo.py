@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import evaluate
+from .api.runtime import evaluate
 from .config import config
 from .interop.script import Substitution
 from .profile import profile
@@ -115,7 +115,7 @@ def _timed(program: ModuleType) -> tuple[float, Sequence[Any]]:
     gc.collect()
     start = time.perf_counter()
     results = program.__dict__["run"]()
-    evaluate(*(x for x in results if not isinstance(x, (np.ndarray, np.generic))))
+    evaluate(*results)
     return time.perf_counter() - start, results
 
 
