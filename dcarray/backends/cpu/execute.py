@@ -1,26 +1,35 @@
-"""A compiled program, and how a launch is split into slices for the threads."""
+"""A program on the CPU: which way it runs, and how a launch is split among threads."""
 
 from __future__ import annotations
 
-import itertools
+import functools
+import logging
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ...config import current
 from ...ops.program import Program
+from ...render.llvm import render
+from ...render.llvm_driver import MAX_AXES, MAX_OPERANDS
+from ...render.plan import Stride
 from ..base import Raised
+from .alone import run_alone
+from .engine import data_address, engine, flag_functions
 from .geometry import Geometry, geometry_of, view_through
 from .interpreter import BLOCK, Interpreter, Tiles, scalar_array
-from .threads import available_threads, run_slices
+from .launch import Bound, Built
+from .plan import Sketch, sketch_of
+from .threads import available_threads, cut, run_slices
 
 __all__ = ["Executable"]
 
-HostArray = np.ndarray[Any, Any]
+logger = logging.getLogger("dcarray")
 
-THREADED = 1 << 16
-"""Elements × operations from which a second thread is worth its start."""
+HostArray = np.ndarray[Any, Any]
+Strides = tuple[int, ...]
 
 
 class Executable:
@@ -34,64 +43,206 @@ class Executable:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.interpreter = Interpreter(program)
+        self.alone = len(program.nodes) == 1 and program.reduction is None
+        self._alignments = [dtype.alignment - 1 for dtype in program.leaves]
+        self._dtypes = program.slot_dtypes()
+        self._sketch: Sketch | None = None
+        self._sketched = False
+        self._built: dict[Any, Built | None] = {}
+        self._bound: dict[Any, Bound | None] = {}
 
+    # --------------------------------------------------------------------- launching
     def run(
         self,
         shape: tuple[int, ...],
         inputs: Sequence[HostArray],
-        scalars: Sequence[np.generic],
+        scalars: Sequence[Any],
         outputs: Sequence[HostArray],
         watch: int = 0,
-        slots: Sequence[int] | None = None,
+        slots: tuple[int, ...] | None = None,
     ) -> Sequence[Raised]:
-        """Compute the outputs, or the given slots, over ``shape``."""
+        """Compute the program's outputs, or the given slots, over ``shape``."""
         if 0 in shape or not outputs:
             return ()
-        operands = (*inputs, *outputs)
-        geometry = geometry_of(
-            shape, tuple([array.strides for array in operands]), outputs[0].strides
+        if slots is None:
+            slots = self.program.outputs
+        if self.alone and len(outputs) == len(self.program.nodes[0].dtypes):
+            return run_alone(self.program, inputs, scalars, outputs, watch)
+        if current().engine == "auto":
+            addresses = [data_address(array) for array in inputs]
+            targets = [data_address(array) for array in outputs]
+            aliased = tuple([target in addresses for target in targets])
+            strides = tuple([array.strides for array in (*inputs, *outputs)])
+            key = (shape, strides, aliased, slots)
+            try:
+                bound = self._bound[key]
+            except KeyError:
+                bound = self._bound[key] = self._bind(shape, strides, aliased, slots)
+            if bound is not None and self._aligned(addresses):
+                addresses.extend(targets)
+                return self._launch(
+                    bound, addresses, inputs, scalars, outputs, watch, slots
+                )
+        return self._interpret(shape, inputs, scalars, outputs, watch, slots)
+
+    def _aligned(self, addresses: Sequence[int]) -> bool:
+        for address, mask in zip(addresses, self._alignments, strict=True):
+            if address & mask:
+                return False
+        return True
+
+    def _launch(
+        self,
+        bound: Bound,
+        addresses: Sequence[int],
+        inputs: Sequence[HostArray],
+        scalars: Sequence[Any],
+        outputs: Sequence[HostArray],
+        watch: int,
+        slots: tuple[int, ...],
+    ) -> Sequence[Raised]:
+        frame = bound.frame(addresses, scalars, watch)
+        repair = None
+        if watch:
+            repair = functools.partial(
+                self._repair,
+                bound.geometry,
+                bound.tiles,
+                inputs,
+                scalars,
+                outputs,
+                watch,
+                slots,
+            )
+        slices = bound.slices(len(self.program.nodes))
+        threads = available_threads() if len(slices) > 1 else 1
+        if threads == 1 and len(slices) == 1:
+            found = bound.run(frame, slices[0], repair)
+            return merged([found]) if found else ()
+        flags: list[dict[int, int]] = []
+
+        def task(number: int) -> None:
+            found = bound.run(frame, slices[number], repair)
+            if found:
+                flags.append(found)
+
+        run_slices(task, len(slices), threads)
+        return merged(flags)
+
+    def _repair(
+        self,
+        geometry: Geometry,
+        tiles: Tiles,
+        inputs: Sequence[HostArray],
+        scalars: Sequence[Any],
+        outputs: Sequence[HostArray],
+        watch: int,
+        slots: tuple[int, ...],
+        blocks: range,
+    ) -> dict[int, int]:
+        """Compute blocks node by node."""
+        return self.interpreter.run(
+            tiles,
+            blocks,
+            [view_through(geometry, array) for array in inputs],
+            self._scalars(scalars),
+            [view_through(geometry, array) for array in outputs],
+            watch,
+            slots,
         )
-        return self._interpret(geometry, inputs, scalars, outputs, watch, slots)
 
     def _interpret(
         self,
-        geometry: Geometry,
+        shape: tuple[int, ...],
         inputs: Sequence[HostArray],
-        scalars: Sequence[np.generic],
+        scalars: Sequence[Any],
         outputs: Sequence[HostArray],
         watch: int,
-        slots: Sequence[int] | None,
+        slots: tuple[int, ...],
     ) -> Sequence[Raised]:
-        views = [view_through(geometry, array) for array in inputs]
-        targets = [view_through(geometry, array) for array in outputs]
-        numbers = [
-            scalar_array(value, dtype)
-            for value, dtype in zip(scalars, self.program.scalars, strict=True)
-        ]
+        strides = tuple([array.strides for array in (*inputs, *outputs)])
+        geometry = geometry_of(shape, strides, outputs[0].strides)
         tiles = Tiles.of(geometry, BLOCK, self.interpreter.joined)
-        found: list[dict[int, int]] = []
         slices = cut(tiles.count, math.prod(geometry.shape), len(self.program.nodes))
+        flags: list[dict[int, int]] = []
 
         def task(number: int) -> None:
-            flags = self.interpreter.run(
-                tiles, slices[number], views, numbers, targets, watch, slots
+            found = self._repair(
+                geometry, tiles, inputs, scalars, outputs, watch, slots, slices[number]
             )
-            if flags:
-                found.append(flags)
+            if found:
+                flags.append(found)
 
         run_slices(task, len(slices), available_threads() if len(slices) > 1 else 1)
-        return merged(found)
+        return merged(flags)
+
+    def _scalars(self, scalars: Sequence[Any]) -> list[HostArray]:
+        return list(map(scalar_array, scalars, self.program.scalars))
+
+    # ---------------------------------------------------------------------- building
+    def _bind(
+        self,
+        shape: tuple[int, ...],
+        strides: tuple[Strides, ...],
+        aliased: tuple[bool, ...],
+        slots: tuple[int, ...],
+    ) -> Bound | None:
+        """The kernel for these strides; None where the interpreter has to do it."""
+        if len(self._bound) > 4096:
+            self._bound.clear()
+        leaves = len(self.program.leaves)
+        geometry = geometry_of(shape, strides, strides[leaves])
+        dtypes = [*self.program.leaves, *(self._dtypes[slot] for slot in slots)]
+        if len(strides) > MAX_OPERANDS or len(geometry.shape) > MAX_AXES:
+            return None
+        classes = []
+        for row, dtype in zip(geometry.strides, dtypes, strict=True):
+            if any(step % dtype.alignment for step in row):
+                return None
+            classes.append(_class_of(row[-1], dtype.itemsize, geometry.inner))
+        key = (tuple(classes), aliased, slots)
+        if key not in self._built:
+            self._built[key] = self._build(
+                classes[:leaves], classes[leaves:], aliased, slots
+            )
+        built = self._built[key]
+        return None if built is None else Bound(built, geometry)
+
+    def _build(
+        self,
+        leaves: Sequence[Stride],
+        outputs: Sequence[Stride],
+        aliased: tuple[bool, ...],
+        slots: tuple[int, ...],
+    ) -> Built | None:
+        if not self._sketched:
+            self._sketch = sketch_of(self.program)
+            self._sketched = True
+        flags = flag_functions()
+        if self._sketch is None or flags is None:
+            return None
+        plan = self._sketch.plan(leaves, outputs, slots, aliased)
+        machine = None if plan is None else engine()
+        if plan is None or machine is None:
+            return None
+        try:
+            kernel = machine.kernel(render(plan))
+        except RuntimeError as error:
+            if current().validate:
+                raise
+            logger.warning(
+                "cpu: %s did not compile (%s); it runs block by block",
+                self.program.describe(),
+                error,
+            )
+            return None
+        return Built.of(plan, kernel, machine.drive, self._sketch.loops, flags)
 
 
-def cut(count: int, elements: int, operations: int) -> list[range]:
-    """Split ``count`` blocks into slices: one where threads do not pay, else many
-    enough that the threads end together and Ctrl-C is seen."""
-    work = elements * max(1, operations)
-    if work < THREADED:
-        return [range(count)]
-    wanted = min(count, max(8, work // (1 << 24)))
-    edges = [count * k // wanted for k in range(wanted + 1)]
-    return [range(a, b) for a, b in itertools.pairwise(edges)]
+def _class_of(step: int, itemsize: int, length: int) -> Stride:
+    if step == itemsize or length == 1:
+        return Stride.CONTIGUOUS
+    return Stride.ZERO if step == 0 else Stride.GENERAL
 
 
 def merged(found: Sequence[dict[int, int]]) -> list[Raised]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,15 @@ import numpy as np
 from ...ops.program import Inner, Node, Program
 from .geometry import Geometry
 
-__all__ = ["BLOCK", "Interpreter", "Tiles", "interpreter_of", "scalar_array"]
+__all__ = [
+    "BLOCK",
+    "Interpreter",
+    "Tiles",
+    "Recorder",
+    "evaluate",
+    "scalar_array",
+    "watching",
+]
 
 HostArray = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -28,7 +35,7 @@ FLAGS = {"divide by zero": 1, "overflow": 2, "underflow": 4, "invalid value": 8}
 """NumPy's words for the bits of `Raised.flags`."""
 
 
-class _Recorder:
+class Recorder:
     """Collects floating-point flags; NumPy calls it in place of warning."""
 
     __slots__ = ("found", "node")
@@ -38,10 +45,14 @@ class _Recorder:
         self.found: dict[int, int] = {}
 
     def __call__(self, kind: str, status: int) -> None:
-        self.found[self.node] = self.found.get(self.node, 0) | FLAGS[kind]
+        self.add(FLAGS[kind])
+
+    def add(self, flags: int) -> None:
+        """Note flags of the node at work."""
+        self.found[self.node] = self.found.get(self.node, 0) | flags
 
 
-def watching(watch: int, recorder: _Recorder) -> np.errstate:
+def watching(watch: int, recorder: Recorder) -> np.errstate:
     """An error state that reports the flags in ``watch`` to ``recorder``."""
     return np.errstate(
         call=recorder,
@@ -292,7 +303,7 @@ class Interpreter:
         ]
         views = [v if v.ndim > 1 else v.reshape(1, -1) for v in views]
         targets = [t if t.ndim > 1 else t.reshape(1, -1) for t in targets]
-        recorder = _Recorder()
+        recorder = Recorder()
         with watching(watch, recorder):
             for number in numbers:
                 index = tiles.index(number)
@@ -308,7 +319,7 @@ class Interpreter:
         whole: Sequence[HostArray | None],
         results: Sequence[HostArray],
         slots: Sequence[int],
-        recorder: _Recorder,
+        recorder: Recorder,
     ) -> None:
         shape = results[0].shape
         size = math.prod(shape)
@@ -354,9 +365,3 @@ def _element_by_element(
     for place in np.ndindex(outputs[0].shape):
         index = (*place[:-1], slice(place[-1], place[-1] + 1))
         evaluate(node, [w[index] for w in wide], [o[index] for o in outputs])
-
-
-@lru_cache(512)
-def interpreter_of(program: Program) -> Interpreter:
-    """The interpreter of a program."""
-    return Interpreter(program)

@@ -12,7 +12,7 @@ from ..base import Raised
 from ..pool import Pool
 from . import memory
 from .execute import Executable
-from .interpreter import _Recorder, watching
+from .interpreter import Recorder, watching
 
 __all__ = ["launch_reduction", "reduce", "reduction_ufunc"]
 
@@ -74,7 +74,7 @@ def launch_reduction(
             watch,
             (reduction.slot, *program.outputs),
         )
-    recorder = _Recorder()
+    recorder = Recorder()
     recorder.node = len(program.nodes)
     with watching(watch, recorder):
         ufunc = reduction_ufunc(reduction.op)

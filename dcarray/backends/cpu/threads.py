@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from ... import config
+from ...config import current
 
-__all__ = ["available_threads", "run_slices"]
+__all__ = ["available_threads", "cut", "run_slices"]
+
+THREADED = 1 << 16
+"""Elements × operations from which a second thread is worth its start."""
+
+SLICE = 1 << 24
+"""Elements × operations of a slice in long launches, some 20 ms: a thread that waits
+for Ctrl-C gets its turn in between."""
 
 
 def available_threads() -> int:
     """Threads that a launch may use: the setting, or the cores this process may use."""
-    wanted = config.current().threads
+    wanted = current().threads
     if wanted:
         return wanted
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def cut(count: int, elements: int, operations: int) -> list[range]:
+    """Split ``count`` blocks into slices: one where threads do not pay, else so many
+    that the threads end together and Ctrl-C is seen."""
+    work = elements * max(1, operations)
+    if work < THREADED:
+        return [range(count)]
+    wanted = min(count, max(8, work // SLICE))
+    edges = [count * k // wanted for k in range(wanted + 1)]
+    return [range(a, b) for a, b in itertools.pairwise(edges)]
 
 
 class _Job:

@@ -1,0 +1,188 @@
+"""LLVM: text to machine code, and machine code to functions.
+
+llvmlite is loaded when the first kernel is built.  Without it, or where NumPy's structs
+are not what we take them for, there is no engine and the interpreter does all the work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import platform
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...profile import Event, emit
+from ...render.llvm import NAME, RENDERER_VERSION
+from ...render.llvm_driver import DRIVER, DRIVER_NAME
+from ..cache import object_cache
+from .loops import struct_agrees
+
+__all__ = ["Engine", "Kernel", "data_address", "engine", "flag_functions"]
+
+logger = logging.getLogger("dcarray")
+
+Drive = Callable[[int, int, int, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A loaded block function; ``owner`` keeps its memory."""
+
+    address: int
+    owner: Any
+
+
+class Engine:
+    """Builds kernels for this processor."""
+
+    def __init__(self) -> None:
+        import llvmlite
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self._llvm = llvm
+        self._lock = threading.Lock()
+        self._kernels: dict[str, Kernel] = {}
+        self._cpu = llvm.get_host_cpu_name()
+        self._features = llvm.get_host_cpu_features().flatten()
+        version = ".".join(map(str, llvm.llvm_version_info))
+        self._identity = (
+            f"renderer {RENDERER_VERSION} llvmlite {llvmlite.__version__} "
+            f"llvm {version} numpy {np.__version__} {self._cpu} {self._features}\n"
+        )
+        driver = self.kernel(DRIVER, DRIVER_NAME)
+        word = ctypes.c_int64
+        self.drive: Drive = ctypes.CFUNCTYPE(word, word, word, word, word)(
+            driver.address
+        )
+
+    def kernel(self, text: str, name: str = NAME) -> Kernel:
+        """Machine code for a module: from memory, from disk, or built now."""
+        key = hashlib.sha256((self._identity + text).encode()).hexdigest()
+        with self._lock:
+            found = self._kernels.get(key)
+            if found is None:
+                cache = object_cache()
+                content = cache.get(key)
+                if content is None:
+                    content = self._build(text)
+                    cache.put(key, content)
+                found = self._load(content, name)
+                self._kernels[key] = found
+        return found
+
+    def _machine(self) -> Any:
+        target = self._llvm.Target.from_default_triple()
+        return target.create_target_machine(
+            cpu=self._cpu, features=self._features, opt=2, jit=True
+        )
+
+    def _build(self, text: str) -> bytes:
+        start = time.perf_counter()
+        llvm = self._llvm
+        module = llvm.parse_assembly(text)
+        module.triple = llvm.get_default_triple()
+        module.verify()  # before optimising: a wrong signature would end the process
+        machine = self._machine()
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_vectorization = True
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        content = bytes(machine.emit_object(module))
+        emit(
+            Event(
+                kind="compile",
+                name="llvm",
+                nbytes=len(content),
+                seconds=time.perf_counter() - start,
+                start=start,
+            )
+        )
+        return content
+
+    def _load(self, content: bytes, name: str) -> Kernel:
+        llvm = self._llvm
+        loader = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine())
+        loader.add_object_file(llvm.ObjectFileRef.from_data(content))
+        loader.finalize_object()
+        return Kernel(loader.get_function_address(name), loader)
+
+
+_lock = threading.Lock()
+
+
+@lru_cache(1)
+def _made() -> Engine | None:
+    if not (struct_agrees() and _addresses_agree()):
+        logger.warning("cpu: NumPy's structs are unknown here; nothing is compiled")
+        return None
+    try:
+        return Engine()
+    except (ImportError, OSError, RuntimeError) as error:
+        logger.warning("cpu: no LLVM (%s); nothing is compiled", error)
+        return None
+
+
+def engine() -> Engine | None:
+    """The engine of this process, or None where nothing can be compiled."""
+    with _lock:
+        return _made()
+
+
+# ---------------------------------------------------------------- addresses of arrays
+_HEADER = object.__basicsize__
+_word_at = ctypes.c_ssize_t.from_address
+
+
+def data_address(array: np.ndarray[Any, Any]) -> int:
+    """Address of the first element, read from ``PyArrayObject`` (see ndarraytypes.h).
+
+    Ten times as fast as ``array.ctypes.data``; the engine is off if they disagree.
+    """
+    return _word_at(id(array) + _HEADER).value
+
+
+def _addresses_agree() -> bool:
+    arrays = [np.zeros(3), np.zeros((2, 5), "i1")[:, 1::2], np.array(7)]
+    arrays.append(arrays[0][::-1])
+    return all(data_address(array) == array.ctypes.data for array in arrays)
+
+
+# ------------------------------------------------------------------------------ flags
+_FLAGS = {  # NumPy's bits 1 divide, 2 overflow, 4 underflow, 8 invalid, as in fenv.h
+    "x86_64": (4, 8, 16, 1),
+    "amd64": (4, 8, 16, 1),
+    "aarch64": (2, 4, 8, 1),
+    "arm64": (2, 4, 8, 1),
+}
+
+
+@lru_cache(1)
+def flag_functions() -> tuple[int, int] | None:
+    """Addresses of ``fetestexcept`` and ``feclearexcept``, if they are known here."""
+    if platform.machine().lower() not in _FLAGS:
+        return None
+    for library in (None, "libm.so.6", "ucrtbase"):
+        try:
+            loaded = ctypes.CDLL(library)
+            functions = loaded.fetestexcept, loaded.feclearexcept
+        except (OSError, AttributeError, TypeError):
+            continue
+        test, clear = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions)
+        return test, clear
+    return None
+
+
+def flag_mask(watch: int) -> int:
+    """NumPy's flags as the C library numbers them."""
+    bits = _FLAGS[platform.machine().lower()]
+    return sum(bit for k, bit in enumerate(bits) if watch >> k & 1)

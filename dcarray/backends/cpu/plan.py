@@ -1,0 +1,376 @@
+"""From a program to a plan: what LLVM compiles, what NumPy's loops do, and where the
+values of a block lie between the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...kernel.nodes import Apply, Cast, Let, Name, Scalar, Select
+from ...ops.program import Inner, Node, Program
+from ...render.llvm_scalar import can_lower
+from ...render.plan import Argument, Home, LoopCall, Place, Plan, Segment, Step, Stride
+from .loops import Loop, find_loop
+
+__all__ = ["MAX_SEGMENTS", "Sketch", "sketch_of"]
+
+DType = np.dtype[Any]
+
+MAX_SEGMENTS = 6
+"""More stages than this and the interpreter is as good."""
+
+CACHE_BYTES = 1 << 16
+"""What the buffers of a block and the operands that pass by may fill together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """A program whose nodes have their places in time, whatever the strides are.
+
+    Attributes
+    ----------
+    stages : tuple of int
+        For each node, the stage in which it is computed.  A stage is a segment and the
+        loop calls after it.
+    lowered : tuple of bool
+        For each node whether LLVM computes it; NumPy's loop does otherwise.
+    loops : tuple of Loop
+        The table, in the order of the nodes that are not lowered.
+    """
+
+    program: Program
+    stages: tuple[int, ...]
+    lowered: tuple[bool, ...]
+    loops: tuple[Loop, ...]
+
+    def plan(
+        self,
+        leaves: Sequence[Stride],
+        outputs: Sequence[Stride],
+        slots: Sequence[int],
+        buffered: Sequence[bool],
+    ) -> Plan | None:
+        """The plan for operands of these stride classes.
+
+        Parameters
+        ----------
+        leaves, outputs : sequence of Stride
+        slots : sequence of int
+            What goes into the outputs.
+        buffered : sequence of bool
+            For each output whether it may be stored only once the block is known to
+            be good.
+
+        Returns
+        -------
+        Plan or None
+            None if an operand cannot be shown to a loop as NumPy would show it.
+        """
+        return _Planner(self, leaves, outputs, slots, buffered).plan()
+
+
+def sketch_of(program: Program) -> Sketch | None:
+    """Place the nodes of a program in time; None if it cannot be compiled."""
+    dtypes = program.slot_dtypes()
+    if any(not _is_plain(dtype) for dtype in dtypes):
+        return None
+    lowered = []
+    loops = []
+    for node in program.nodes:
+        inputs = tuple(dtypes[slot] for slot in node.inputs)
+        if len(node.dtypes) == 1 and can_lower(node.op.name, inputs, node.dtypes[0]):
+            lowered.append(True)
+            continue
+        if not isinstance(node.op.numpy, np.ufunc):
+            return None
+        loop = find_loop(node.op.numpy, inputs, node.dtypes)
+        if loop is None or _may_fail(node, inputs):
+            return None
+        lowered.append(False)
+        loops.append(loop)
+    stages = _stages(program, lowered)
+    if max(stages, default=0) >= MAX_SEGMENTS:
+        return None
+    return Sketch(program, tuple(stages), tuple(lowered), tuple(loops))
+
+
+def _is_plain(dtype: DType) -> bool:
+    return dtype.isnative and dtype.char in "?bBhHiIlLqQefdFD"
+
+
+def _may_fail(node: Node, inputs: tuple[DType, ...]) -> bool:
+    """Whether the loop can set a Python error, which a kernel would not notice."""
+    return node.op.name == "power" and inputs[0].kind in "iu"
+
+
+def _stages(program: Program, lowered: Sequence[bool]) -> list[int]:
+    """As early as possible; then what LLVM computes as late as its readers allow."""
+    first = len(program.leaves) + len(program.scalars)
+    maker: dict[int, int] = {}
+    slot = first
+    for number, node in enumerate(program.nodes):
+        for _ in node.dtypes:
+            maker[slot] = number
+            slot += 1
+    stages: list[int] = []
+    readers: list[list[int]] = [[] for _ in program.nodes]
+    for number, node in enumerate(program.nodes):
+        stage = 0
+        for used in node.inputs:
+            source = maker.get(used)
+            if source is None:
+                continue
+            readers[source].append(number)
+            wait = 1 if lowered[number] and not lowered[source] else 0
+            stage = max(stage, stages[source] + wait)
+        stages.append(stage)
+    for number in reversed(range(len(program.nodes))):
+        if lowered[number] and readers[number]:
+            stages[number] = min(stages[reader] for reader in readers[number])
+    return stages
+
+
+class _Planner:
+    def __init__(
+        self,
+        sketch: Sketch,
+        leaves: Sequence[Stride],
+        outputs: Sequence[Stride],
+        slots: Sequence[int],
+        buffered: Sequence[bool],
+    ) -> None:
+        self.sketch = sketch
+        self.program = sketch.program
+        self.leaf_strides = leaves
+        self.output_strides = outputs
+        self.slots = slots
+        self.buffered = buffered
+        self.dtypes = self.program.slot_dtypes()
+        self.first = len(self.program.leaves) + len(self.program.scalars)
+        self.places: dict[int, Place] = {}
+        self.copies: dict[tuple[int, Inner], Place] = {}
+        self.buffers: list[int] = []
+        self.free: list[int] = []
+        self.constant = self._constant_slots()
+
+    def _constant_slots(self) -> set[int]:
+        """Slots with the same value all along the inner axis."""
+        leaves = len(self.program.leaves)
+        found = {k for k in range(leaves) if self.leaf_strides[k] is Stride.ZERO}
+        found |= set(range(leaves, self.first))
+        slot = self.first
+        for node in self.program.nodes:
+            constant = all(used in found for used in node.inputs)
+            for _ in node.dtypes:
+                if constant:
+                    found.add(slot)
+                slot += 1
+        return found
+
+    def plan(self) -> Plan | None:
+        program = self.program
+        if any(slot < self.first for slot in self.slots):
+            return None
+        for number in range(len(program.leaves)):
+            self.places[number] = Place(Home.LEAF, number)
+        for number in range(len(program.scalars)):
+            self.places[len(program.leaves) + number] = Place(Home.SCALAR, number)
+        for number, slot in enumerate(self.slots):
+            direct = self.output_strides[number] is Stride.CONTIGUOUS
+            if direct and not self.buffered[number] and slot not in self.places:
+                self.places[slot] = Place(Home.OUTPUT, number)
+        steps = self._steps()
+        if steps is None:
+            return None
+        finish = self._finish()
+        outputs = [self.dtypes[slot] for slot in self.slots]
+        passing = [*program.leaves, *outputs]
+        weight = sum(self.buffers) + sum(dtype.itemsize for dtype in passing)
+        return Plan(
+            tuple(zip(program.leaves, self.leaf_strides, strict=True)),
+            tuple(zip(outputs, self.output_strides, strict=True)),
+            program.scalars,
+            tuple(self.buffers),
+            tuple(steps),
+            finish,
+            _block_length(weight),
+        )
+
+    # -------------------------------------------------------------------- the steps
+    def _steps(self) -> list[Step] | None:
+        sketch, nodes = self.sketch, self.program.nodes
+        starts = []
+        slot = self.first
+        for node in nodes:
+            starts.append(slot)
+            slot += len(node.dtypes)
+        last = self._last_uses(starts)
+        entries: dict[int, int] = {}
+        for number, lowered in enumerate(sketch.lowered):
+            if not lowered:
+                entries[number] = len(entries)
+        steps: list[Step] = []
+        for stage in range(max(sketch.stages, default=0) + 1):
+            members = [n for n in range(len(nodes)) if sketch.stages[n] == stage]
+            inline = [n for n in members if sketch.lowered[n]]
+            calls = [n for n in members if not sketch.lowered[n]]
+            segment = self._segment(stage, inline, calls, starts, last)
+            if segment is None:
+                return None
+            if segment.stores:
+                steps.append(segment)
+            for number in calls:
+                for offset, dtype in enumerate(nodes[number].dtypes):
+                    self._home(starts[number] + offset, dtype)
+                steps.append(self._call(number, entries[number], starts[number]))
+            self._release(stage, last)
+        return steps
+
+    def _last_uses(self, starts: Sequence[int]) -> dict[int, int]:
+        """For each computed slot the stage after which its buffer is free."""
+        last: dict[int, int] = {}
+        stages = self.sketch.stages
+        for number, node in enumerate(self.program.nodes):
+            for offset in range(len(node.dtypes)):
+                last[starts[number] + offset] = stages[number]
+            for used in node.inputs:
+                if used >= self.first:
+                    last[used] = max(last[used], stages[number])
+        for slot in self.slots:
+            last[slot] = len(self.program.nodes) + 1
+        return last
+
+    def _release(self, stage: int, last: dict[int, int]) -> None:
+        for slot, place in list(self.places.items()):
+            if place.home is Home.BUFFER and last[slot] == stage:
+                self.free.append(place.number)
+                last[slot] = -1
+        for place in self.copies.values():
+            self.free.append(place.number)
+        self.copies.clear()
+
+    def _segment(
+        self,
+        stage: int,
+        inline: Sequence[int],
+        calls: Sequence[int],
+        starts: Sequence[int],
+        last: dict[int, int],
+    ) -> Segment | None:
+        nodes = self.program.nodes
+        own = {starts[number]: number for number in inline}
+        called = {
+            starts[number] + offset
+            for number in calls
+            for offset in range(len(nodes[number].dtypes))
+        }
+        loads: dict[int, None] = {}
+        body = []
+        for number in inline:
+            for used in nodes[number].inputs:
+                if used not in own:
+                    loads[used] = None
+            value = _scalar(nodes[number], self.dtypes)
+            body.append(Let(f"v{starts[number]}", value))
+        stores: list[tuple[str, Place, DType]] = []
+        read = {used for number in calls for used in nodes[number].inputs}
+        for slot in own:
+            if slot in read or last[slot] > stage:
+                self._home(slot, self.dtypes[slot])
+                stores.append((f"v{slot}", self.places[slot], self.dtypes[slot]))
+        for number in calls:
+            node = nodes[number]
+            for used, inner in zip(node.inputs, node.inner, strict=True):
+                if inner is Inner.SCALAR and used not in self.constant:
+                    return None
+                if self._is_seen_as(used, inner) or (used, inner) in self.copies:
+                    continue
+                if used in called:
+                    return None
+                place = self._copy(used, inner)
+                stores.append((f"v{used}", place, self.dtypes[used]))
+                if used not in own:
+                    loads[used] = None
+        found = [(f"v{slot}", self.places[slot], self.dtypes[slot]) for slot in loads]
+        return Segment(tuple(found), tuple(body), tuple(stores))
+
+    def _is_seen_as(self, slot: int, inner: Inner) -> bool:
+        """Whether a loop sees a value as it should where the value lies."""
+        place = self.places.get(slot, Place(Home.BUFFER, 0))
+        if inner is Inner.SCALAR:
+            return True  # every slot that gets here is constant
+        stride = Stride.CONTIGUOUS
+        if place.home is Home.LEAF:
+            stride = self.leaf_strides[place.number]
+        elif place.home is Home.SCALAR:
+            stride = Stride.ZERO
+        if inner is Inner.CONTIGUOUS:
+            return stride is Stride.CONTIGUOUS
+        return stride is Stride.GENERAL
+
+    def _copy(self, slot: int, inner: Inner) -> Place:
+        spacing = 2 if inner is Inner.STRIDED else 1
+        itemsize = self.dtypes[slot].itemsize
+        number = self._buffer(itemsize * spacing)
+        place = Place(Home.BUFFER, number, spacing)
+        self.copies[slot, inner] = place
+        return place
+
+    def _home(self, slot: int, dtype: DType) -> None:
+        if slot not in self.places:
+            self.places[slot] = Place(Home.BUFFER, self._buffer(dtype.itemsize))
+
+    def _buffer(self, size: int) -> int:
+        for number in self.free:
+            if self.buffers[number] == size:
+                self.free.remove(number)
+                return number
+        self.buffers.append(size)
+        return len(self.buffers) - 1
+
+    def _call(self, number: int, entry: int, start: int) -> LoopCall:
+        node = self.program.nodes[number]
+        arguments = []
+        for used, inner in zip(node.inputs, node.inner, strict=True):
+            place = self.copies.get((used, inner), self.places[used])
+            if inner is Inner.SCALAR and place.home in (Home.BUFFER, Home.OUTPUT):
+                place = Place(place.home, place.number, 0)
+            arguments.append(Argument(place, self.dtypes[used].itemsize))
+        for offset, dtype in enumerate(node.dtypes):
+            arguments.append(Argument(self.places[start + offset], dtype.itemsize))
+        return LoopCall(entry, tuple(arguments))
+
+    def _finish(self) -> tuple[Segment, ...]:
+        """Copies into outputs that were not written directly."""
+        found = []
+        for number, slot in enumerate(self.slots):
+            target = Place(Home.OUTPUT, number)
+            source = self.places[slot]
+            if source != target:
+                dtype = self.dtypes[slot]
+                move = (
+                    ((f"v{slot}", source, dtype),),
+                    (),
+                    ((f"v{slot}", target, dtype),),
+                )
+                found.append(Segment(*move))
+        return tuple(found)
+
+
+def _scalar(node: Node, dtypes: Sequence[DType]) -> Scalar:
+    operands = tuple(Name(f"v{slot}", dtypes[slot]) for slot in node.inputs)
+    if node.op.name == "cast":
+        return Cast(operands[0], node.dtypes[0])
+    if node.op.name == "where":
+        condition, when_true, when_false = operands
+        return Select(condition, when_true, when_false, node.dtypes[0])
+    return Apply(node.op.name, operands, node.dtypes[0])
+
+
+def _block_length(weight: int) -> int:
+    """Elements of a block whose values weigh so many bytes each."""
+    length = CACHE_BYTES // max(1, weight)
+    return max(512, min(8192, 1 << max(0, length.bit_length() - 1)))

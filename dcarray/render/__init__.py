@@ -1,0 +1,1 @@
+"""IR to text.  Each renderer writes one language; none opens a device."""

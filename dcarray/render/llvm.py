@@ -1,0 +1,277 @@
+"""A CPU plan as LLVM IR: one function that computes a block.
+
+The text holds no address, shape or stride, so an object made from it can be kept on
+disk.  All of them come in a *frame* (`llvm_driver.Frame`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .llvm_driver import Frame
+from .llvm_scalar import ScalarWriter, declarations, kind_of, llvm_type
+from .plan import Home, LoopCall, Place, Plan, Segment, Stride
+
+__all__ = ["NAME", "RENDERER_VERSION", "render"]
+
+RENDERER_VERSION = 1
+"""Part of the key of objects on disk; raise it when the text's meaning changes."""
+
+NAME = "dcarray_kernel"
+
+
+def render(plan: Plan) -> str:
+    """The text of the block function
+
+    ``i32 dcarray_kernel(ptr frame, ptr pointers, i64 n, ptr scratch)``
+
+    It runs the steps on ``n`` elements and returns the watched flags that were raised.
+    """
+    return _Kernel(plan).text()
+
+
+def _memory_type(dtype: np.dtype[Any]) -> str:
+    return "i8" if dtype.kind == "b" else llvm_type(dtype)
+
+
+class _Kernel:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.operands = (*plan.leaves, *plan.outputs)
+        self.frame = Frame(len(self.operands), len(plan.scalars))
+        self.offsets = plan.buffer_offsets()
+        self.lines: list[str] = []
+        self.loops = 0
+        self.count = 0
+
+    def put(self, *lines: str) -> None:
+        self.lines.extend(lines)
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"%r{self.count}"
+
+    def word(self, index: int, name: str, kind: str = "i64") -> None:
+        """Load a word of the frame."""
+        self.put(
+            f"{name}.at = getelementptr i64, ptr %frame, i64 {index}",
+            f"{name} = load {kind}, ptr {name}.at",
+        )
+
+    # ------------------------------------------------------------------ the function
+    def text(self) -> str:
+        self.put(
+            f"define i32 @{NAME}(ptr %frame, ptr %pointers, i64 %n, ptr %scratch) {{",
+            "entry:",
+        )
+        self._prologue()
+        flags = "0"
+        for work in self.plan.steps:
+            if isinstance(work, Segment):
+                self._segment(work)
+            else:
+                flags = self._call(work, flags)
+        flags = self._test_flags(flags)
+        self.put(
+            f"%flagged = icmp ne i32 {flags}, 0",
+            "br i1 %flagged, label %report, label %finish",
+            "report:",
+            f"ret i32 {flags}",
+            "finish:",
+        )
+        for segment in self.plan.finish:
+            self._segment(segment)
+        self.put("ret i32 0", "}")
+        body = "\n".join(self.lines)
+        return "\n".join([body, *declarations(body), *self._metadata()]) + "\n"
+
+    def _metadata(self) -> list[str]:
+        # Iterations are independent: that is what elementwise means.
+        lines = ["!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}']
+        lines.extend(
+            f"!{k + 2} = distinct !{{!{k + 2}, !1}}" for k in range(self.loops)
+        )
+        return lines
+
+    def _prologue(self) -> None:
+        arguments = [
+            len(step.arguments)
+            for step in self.plan.steps
+            if isinstance(step, LoopCall)
+        ]
+        most = max(arguments, default=1)
+        self.put(
+            f"%args = alloca [{most} x ptr]",
+            f"%steps = alloca [{most} x i64]",
+            "%length = alloca i64",
+        )
+        self.word(Frame.TABLE, "%table", "ptr")
+        self.word(Frame.WATCH, "%watch", "i32")
+        self.put(
+            "%watching = icmp ne i32 %watch, 0",
+            "%test = load ptr, ptr %table",
+        )
+        for number, (_, stride) in enumerate(self.operands):
+            if stride is Stride.GENERAL:
+                self.word(Frame.STRIDES + number, f"%stride{number}")
+            self.put(
+                f"%p{number}.at = getelementptr ptr, ptr %pointers, i64 {number}",
+                f"%p{number} = load ptr, ptr %p{number}.at",
+            )
+        for number, dtype in enumerate(self.plan.scalars):
+            self.put(
+                f"%scalar{number}.at = getelementptr i64, ptr %frame, "
+                f"i64 {self.frame.values + 2 * number}"
+            )
+            if kind_of(dtype):
+                self._load(f"%scalar{number}", f"%scalar{number}.at", dtype, "")
+
+    # ------------------------------------------------------------------------- steps
+    def _address(self, place: Place) -> str:
+        """The first element of a block's values."""
+        if place.home is Home.LEAF:
+            return f"%p{place.number}"
+        if place.home is Home.OUTPUT:
+            return f"%p{len(self.plan.leaves) + place.number}"
+        if place.home is Home.SCALAR:
+            return f"%scalar{place.number}.at"
+        name = self.fresh()
+        offset = self.offsets[place.number]
+        self.put(f"{name} = getelementptr i8, ptr %scratch, i64 {offset}")
+        return name
+
+    def _stride(self, place: Place, itemsize: int) -> str:
+        """Bytes between neighbours: a number, or the register of one."""
+        if place.home is Home.SCALAR or place.spacing == 0:
+            return "0"
+        if place.home is Home.BUFFER:
+            return str(place.spacing * itemsize)
+        number = place.number
+        if place.home is Home.OUTPUT:
+            number += len(self.plan.leaves)
+        stride = self.operands[number][1]
+        if stride is Stride.GENERAL:
+            return f"%stride{number}"
+        return "0" if stride is Stride.ZERO else str(itemsize)
+
+    def _load(self, name: str, address: str, dtype: np.dtype[Any], tag: str) -> None:
+        if dtype.kind == "b":
+            self.put(f"{name}.i8 = load i8, ptr {address}{tag}")
+            self.put(f"{name} = icmp ne i8 {name}.i8, 0")
+        else:
+            align = f", align {dtype.alignment}"
+            kind = llvm_type(dtype)
+            self.put(f"{name} = load {kind}, ptr {address}{align}{tag}")
+
+    def _element(self, base: str, stride: str, dtype: np.dtype[Any], j: str) -> str:
+        """Address of element ``j``."""
+        name = self.fresh()
+        if stride == str(dtype.itemsize):
+            kind = _memory_type(dtype)
+            self.put(f"{name} = getelementptr inbounds {kind}, ptr {base}, i64 {j}")
+        else:
+            self.put(f"{name}.skip = mul nsw i64 {j}, {stride}")
+            self.put(f"{name} = getelementptr inbounds i8, ptr {base}, i64 {name}.skip")
+        return name
+
+    def _segment(self, segment: Segment) -> None:
+        number = self.loops
+        self.loops += 1
+        label = f"seg{number}"
+        writer = ScalarWriter(f"s{number}v")
+        group = ", !llvm.access.group !0"
+        each: list[tuple[str, str, np.dtype[Any], str]] = []
+        for k, (name, place, dtype) in enumerate(segment.loads):
+            register = f"%{label}.in{k}"
+            writer.names[name] = register
+            if place.home is Home.SCALAR:
+                writer.names[name] = f"%scalar{place.number}"
+                continue
+            base = self._address(place)
+            stride = self._stride(place, dtype.itemsize)
+            if stride == "0":
+                self._load(register, base, dtype, "")
+            else:
+                each.append((register, base, dtype, stride))
+        targets = [
+            (name, self._address(place), self._stride(place, dtype.itemsize), dtype)
+            for name, place, dtype in segment.stores
+        ]
+        j = f"%{label}.j"
+        self.put(
+            f"br label %{label}.enter",
+            f"{label}.enter:",
+            f"br label %{label}",
+            f"{label}:",
+            f"{j} = phi i64 [ 0, %{label}.enter ], [ {j}.next, %{label} ]",
+        )
+        for register, base, dtype, stride in each:
+            self._load(register, self._element(base, stride, dtype, j), dtype, group)
+        for let in segment.body:
+            writer.names[let.name] = writer.write(let.value)
+        self.put(*writer.lines)
+        for name, base, stride, dtype in targets:
+            self._store(writer.names[name], base, stride, dtype, j, group)
+        self.put(
+            f"{j}.next = add nuw nsw i64 {j}, 1",
+            f"{j}.more = icmp slt i64 {j}.next, %n",
+            f"br i1 {j}.more, label %{label}, label %{label}.end, "
+            f"!llvm.loop !{number + 2}",
+            f"{label}.end:",
+        )
+
+    def _store(
+        self, value: str, base: str, stride: str, dtype: np.dtype[Any], j: str, tag: str
+    ) -> None:
+        address = self._element(base, stride, dtype, j)
+        if dtype.kind == "b":
+            self.put(f"{address}.i8 = zext i1 {value} to i8")
+            self.put(f"store i8 {address}.i8, ptr {address}{tag}")
+        else:
+            align = f", align {dtype.alignment}"
+            self.put(f"store {llvm_type(dtype)} {value}, ptr {address}{align}{tag}")
+
+    def _call(self, step: LoopCall, flags: str) -> str:
+        """Call a loop.  Some loops clear the flags: those so far are fetched first."""
+        flags = self._test_flags(flags)
+        for k, argument in enumerate(step.arguments):
+            pointer = self._address(argument.place)
+            stride = self._stride(argument.place, argument.itemsize)
+            at, to = self.fresh(), self.fresh()
+            self.put(
+                f"{at} = getelementptr ptr, ptr %args, i64 {k}",
+                f"store ptr {pointer}, ptr {at}",
+                f"{to} = getelementptr i64, ptr %steps, i64 {k}",
+                f"store i64 {stride}, ptr {to}",
+            )
+        word = 2 + 2 * step.entry
+        at, function, data_at, data = (self.fresh() for _ in range(4))
+        self.put(
+            f"{at} = getelementptr ptr, ptr %table, i64 {word}",
+            f"{function} = load ptr, ptr {at}",
+            f"{data_at} = getelementptr ptr, ptr %table, i64 {word + 1}",
+            f"{data} = load ptr, ptr {data_at}",
+            "store i64 %n, ptr %length",
+            f"call void {function}(ptr %args, ptr %length, ptr %steps, ptr {data})",
+        )
+        return flags
+
+    def _test_flags(self, flags: str) -> str:
+        """``flags`` and what has been raised since, in a new register."""
+        name = self.fresh()
+        label = name[1:]
+        self.put(
+            f"br label %{label}.from",
+            f"{label}.from:",
+            f"br i1 %watching, label %{label}.test, label %{label}.join",
+            f"{label}.test:",
+            f"{name}.now = call i32 %test(i32 %watch)",
+            f"{name}.all = or i32 {name}.now, {flags}",
+            f"br label %{label}.join",
+            f"{label}.join:",
+            f"{name} = phi i32 [ {flags}, %{label}.from ], "
+            f"[ {name}.all, %{label}.test ]",
+        )
+        return name

@@ -1,0 +1,205 @@
+"""The walk over the blocks of a launch, as LLVM IR that is the same for every plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["DRIVER", "DRIVER_NAME", "MAX_AXES", "MAX_OPERANDS", "Frame"]
+
+DRIVER_NAME = "dcarray_drive"
+
+MAX_OPERANDS = 128
+MAX_AXES = 64
+"""Room in `DRIVER`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where a kernel finds what in the frame, in words.
+
+    ``TABLE``: address of a table with `fetestexcept`, `feclearexcept`, then function
+    and data of every loop.  ``WATCH``: the mask for them, 0 to look for nothing.
+    ``KERNEL``: address of the block function; ``BLOCK``: elements of a block;
+    ``OPERANDS``: their number.  ``NDIM``: number of outer axes; ``LENGTHS`` and
+    ``STEPS``: addresses of their lengths and, axis by axis, of all operands' strides;
+    ``INNER``: length of the inner axis.  Then, for each operand, inner strides and
+    addresses; then two words for each scalar.
+    """
+
+    operands: int
+    scalars: int
+
+    TABLE = 0
+    WATCH = 1
+    KERNEL = 2
+    BLOCK = 3
+    OPERANDS = 4
+    NDIM = 5
+    LENGTHS = 6
+    STEPS = 7
+    INNER = 8
+    STRIDES = 9
+
+    @property
+    def pointers(self) -> int:
+        return self.STRIDES + self.operands
+
+    @property
+    def values(self) -> int:
+        return self.pointers + self.operands
+
+    @property
+    def size(self) -> int:
+        return self.values + 2 * self.scalars
+
+
+DRIVER = """
+define i64 @dcarray_drive(ptr %frame, i64 %start, i64 %stop, ptr %scratch) {
+entry:
+  %current = alloca [128 x ptr]
+  %pointers = alloca [128 x ptr]
+  %place = alloca [64 x i64]
+  %watch.at = getelementptr i64, ptr %frame, i64 1
+  %watch = load i32, ptr %watch.at
+  %kernel.at = getelementptr i64, ptr %frame, i64 2
+  %kernel = load ptr, ptr %kernel.at
+  %block.at = getelementptr i64, ptr %frame, i64 3
+  %block = load i64, ptr %block.at
+  %count.at = getelementptr i64, ptr %frame, i64 4
+  %count = load i64, ptr %count.at
+  %ndim.at = getelementptr i64, ptr %frame, i64 5
+  %ndim = load i64, ptr %ndim.at
+  %lengths.at = getelementptr i64, ptr %frame, i64 6
+  %lengths = load ptr, ptr %lengths.at
+  %strides.at = getelementptr i64, ptr %frame, i64 7
+  %strides = load ptr, ptr %strides.at
+  %inner.at = getelementptr i64, ptr %frame, i64 8
+  %inner = load i64, ptr %inner.at
+  %steps = getelementptr i64, ptr %frame, i64 9
+  %bases = getelementptr i64, ptr %steps, i64 %count
+  %watching = icmp ne i32 %watch, 0
+  br i1 %watching, label %clear, label %seek
+clear:
+  %table = load ptr, ptr %frame
+  %clear.at = getelementptr ptr, ptr %table, i64 1
+  %clear.function = load ptr, ptr %clear.at
+  %cleared = call i32 %clear.function(i32 %watch)
+  br label %seek
+seek:
+  %bytes = mul i64 %count, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %current, ptr %bases, i64 %bytes, i1 false)
+  %rounded = add i64 %inner, %block
+  %above = sub i64 %rounded, 1
+  %along = udiv i64 %above, %block
+  %row = udiv i64 %start, %along
+  %column.block = urem i64 %start, %along
+  %column.first = mul i64 %column.block, %block
+  br label %axis
+axis:
+  %axis.up = phi i64 [ %ndim, %seek ], [ %axis.down, %axis.body ]
+  %rest = phi i64 [ %row, %seek ], [ %rest.next, %axis.body ]
+  %axis.more = icmp sgt i64 %axis.up, 0
+  br i1 %axis.more, label %axis.body, label %tile
+axis.body:
+  %axis.down = sub i64 %axis.up, 1
+  %length.at = getelementptr i64, ptr %lengths, i64 %axis.down
+  %length = load i64, ptr %length.at
+  %index = urem i64 %rest, %length
+  %rest.next = udiv i64 %rest, %length
+  %place.at = getelementptr i64, ptr %place, i64 %axis.down
+  store i64 %index, ptr %place.at
+  call void @move(ptr %current, ptr %strides, i64 %count, i64 %axis.down, i64 %index)
+  br label %axis
+tile:
+  %number = phi i64 [ %start, %axis ], [ %number.next, %next ]
+  %column = phi i64 [ %column.first, %axis ], [ %column.new, %next ]
+  %inside = icmp slt i64 %number, %stop
+  br i1 %inside, label %begin, label %done
+begin:
+  %left = sub i64 %inner, %column
+  %short = icmp slt i64 %left, %block
+  %n = select i1 %short, i64 %left, i64 %block
+  br label %point
+point:
+  %k = phi i64 [ 0, %begin ], [ %k.next, %point ]
+  %from.at = getelementptr ptr, ptr %current, i64 %k
+  %from = load ptr, ptr %from.at
+  %step.at = getelementptr i64, ptr %steps, i64 %k
+  %step = load i64, ptr %step.at
+  %skip = mul i64 %step, %column
+  %to = getelementptr i8, ptr %from, i64 %skip
+  %to.at = getelementptr ptr, ptr %pointers, i64 %k
+  store ptr %to, ptr %to.at
+  %k.next = add i64 %k, 1
+  %k.more = icmp slt i64 %k.next, %count
+  br i1 %k.more, label %point, label %run
+run:
+  %flags = call i32 %kernel(ptr %frame, ptr %pointers, i64 %n, ptr %scratch)
+  %good = icmp eq i32 %flags, 0
+  br i1 %good, label %advance, label %report
+report:
+  ret i64 %number
+advance:
+  %number.next = add i64 %number, 1
+  %column.next = add i64 %column, %block
+  %row.ends = icmp sge i64 %column.next, %inner
+  br i1 %row.ends, label %carry, label %next
+carry:
+  %carry.up = phi i64 [ %ndim, %advance ], [ %carry.axis, %carry.again ]
+  %carry.more = icmp sgt i64 %carry.up, 0
+  br i1 %carry.more, label %carry.body, label %next
+carry.body:
+  %carry.axis = sub i64 %carry.up, 1
+  call void @move(ptr %current, ptr %strides, i64 %count, i64 %carry.axis, i64 1)
+  %carry.at = getelementptr i64, ptr %place, i64 %carry.axis
+  %carry.old = load i64, ptr %carry.at
+  %carry.new = add i64 %carry.old, 1
+  %carry.length.at = getelementptr i64, ptr %lengths, i64 %carry.axis
+  %carry.length = load i64, ptr %carry.length.at
+  %carry.full = icmp sge i64 %carry.new, %carry.length
+  %carry.store = select i1 %carry.full, i64 0, i64 %carry.new
+  store i64 %carry.store, ptr %carry.at
+  br i1 %carry.full, label %carry.again, label %next
+carry.again:
+  %carry.back = sub i64 0, %carry.length
+  call void @move(ptr %current, ptr %strides, i64 %count, i64 %carry.axis,
+                  i64 %carry.back)
+  br label %carry
+next:
+  %column.new = phi i64 [ %column.next, %advance ], [ 0, %carry ], [ 0, %carry.body ]
+  br label %tile
+done:
+  ret i64 %stop
+}
+
+define internal void @move(ptr %current, ptr %strides, i64 %count, i64 %axis,
+                           i64 %distance) {
+entry:
+  %row = mul i64 %axis, %count
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %loop ]
+  %index = add i64 %row, %k
+  %stride.at = getelementptr i64, ptr %strides, i64 %index
+  %stride = load i64, ptr %stride.at
+  %bytes = mul i64 %stride, %distance
+  %at = getelementptr ptr, ptr %current, i64 %k
+  %old = load ptr, ptr %at
+  %new = getelementptr i8, ptr %old, i64 %bytes
+  store ptr %new, ptr %at
+  %k.next = add i64 %k, 1
+  %more = icmp slt i64 %k.next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+"""Walks over the blocks of a launch; the same for every plan, so it is compiled once.
+
+``i64 dcarray_drive(ptr frame, i64 start, i64 stop, ptr scratch)`` runs blocks ``start``
+to ``stop`` (blocks are numbered row by row) and returns ``stop``, or the number of the
+first block that raised a watched flag.  That block is not stored where outputs share
+memory with inputs.
+"""

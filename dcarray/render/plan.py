@@ -1,0 +1,125 @@
+"""A CPU plan: what is computed on each block, step by step, and where it lies.
+
+A plan is data.  `backends.cpu.plan` makes one from a program, `llvm` writes it down as
+LLVM IR.  Values keep the slot numbers that they have in the program.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..kernel.nodes import Let
+
+__all__ = [
+    "Argument",
+    "Home",
+    "LoopCall",
+    "Place",
+    "Plan",
+    "Segment",
+    "Step",
+    "Stride",
+]
+
+DType = np.dtype[Any]
+
+
+class Stride(enum.Enum):
+    """How an operand steps along the inner axis.  Kernels are made for one class."""
+
+    CONTIGUOUS = "c"
+    ZERO = "z"
+    GENERAL = "s"
+
+
+class Home(enum.Enum):
+    """What kind of memory a value lies in."""
+
+    LEAF = "leaf"
+    SCALAR = "scalar"
+    OUTPUT = "output"
+    BUFFER = "buffer"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value lies.
+
+    ``number`` counts leaves, scalars or outputs; for a buffer it is its number in
+    `Plan.buffers`.  ``spacing`` is the distance of neighbours in a buffer, in elements;
+    0 means that the first element stands for all of them.
+    """
+
+    home: Home
+    number: int
+    spacing: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A straight line of scalar operations, one loop over the block.
+
+    ``loads`` binds names of the body to places, ``stores`` says where names go.
+    """
+
+    loads: tuple[tuple[str, Place, DType], ...]
+    body: tuple[Let, ...]
+    stores: tuple[tuple[str, Place, DType], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An operand of a loop call."""
+
+    place: Place
+    itemsize: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCall:
+    """A call of one of NumPy's inner loops; ``entry`` is its number in the table."""
+
+    entry: int
+    arguments: tuple[Argument, ...]
+
+
+Step: TypeAlias = Segment | LoopCall
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of a block.
+
+    Attributes
+    ----------
+    leaves, outputs : tuple of (dtype, Stride)
+    scalars : tuple of dtype
+    buffers : tuple of int
+        Bytes for each element of a block.
+    steps : tuple of Step
+    finish : tuple of Segment
+        Stores that wait until the block is known to be good.
+    block : int
+        Elements of a block.
+    """
+
+    leaves: tuple[tuple[DType, Stride], ...]
+    outputs: tuple[tuple[DType, Stride], ...]
+    scalars: tuple[DType, ...]
+    buffers: tuple[int, ...]
+    steps: tuple[Step, ...]
+    finish: tuple[Segment, ...]
+    block: int
+
+    def buffer_offsets(self) -> list[int]:
+        """Where in a thread's scratch memory each buffer begins, in bytes."""
+        offsets = []
+        place = 0
+        for size in self.buffers:
+            offsets.append(place)
+            place += -(-size * self.block // 64) * 64
+        return [*offsets, place]
