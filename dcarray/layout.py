@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,11 +38,16 @@ PHANTOM_ADDRESS = 1 << 44
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where an array's elements lie, relative to the start of its memory."""
+    """Where an array's elements lie, relative to the start of its memory.
+
+    ``plain`` says that the layout came from `Layout.plain_for`: C-contiguous from the
+    start of the memory on.  There is one such object for each shape and itemsize.
+    """
 
     shape: Shape
     strides: Strides
     offset: int = 0
+    plain: bool = field(default=False, compare=False)
 
     @property
     def ndim(self) -> int:
@@ -51,6 +56,17 @@ class Layout:
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @classmethod
+    def plain_for(cls, shape: Shape, itemsize: int) -> Layout:
+        """The one C-contiguous layout of this shape."""
+        found = _plain.get((shape, itemsize))
+        if found is None:
+            if len(_plain) > 4096:
+                _plain.clear()
+            found = cls(shape, dense_strides(shape, itemsize), 0, True)
+            _plain[shape, itemsize] = found
+        return found
 
     @classmethod
     def dense(cls, shape: Shape, itemsize: int, order: str = "C") -> Layout:
@@ -86,6 +102,9 @@ class Layout:
             else:
                 high += reach
         return low, high + itemsize
+
+
+_plain: dict[tuple[Shape, int], Layout] = {}
 
 
 class _Interface:

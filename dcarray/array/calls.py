@@ -30,6 +30,7 @@ __all__ = [
     "elementwise",
     "is_writeable",
     "library",
+    "record_plain",
     "runs_at_once",
     "wrap",
     "write",
@@ -74,6 +75,55 @@ def _finish(cls: type[Array], values: Sequence[Value]) -> Any:
             execute.evaluate((value,))
         arrays.append(array)
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+def record_plain(op: Op, *operands: Any) -> Any:
+    """The short way to the graph: large contiguous arrays on ``auto``, and numbers.
+
+    None where that is not all there is; then `elementwise` decides.
+    """
+    mask = errstate.capture()
+    if mask == errstate.IMMEDIATE or op is POWER:
+        return None
+    reads: list[Any] = []
+    cls: type[ArrayState] | None = None
+    for x in operands:
+        kind = type(x)
+        if kind is float or kind is int:
+            reads.append(x)
+            continue
+        if not isinstance(x, ArrayState) or x._device is not AUTO:
+            return None
+        cls = kind
+        binding = x._binding
+        view = x._view
+        if binding is None or view is None:
+            if not is_recordable(x.dtype):
+                return None
+            read = x._read()
+            binding = x._binding
+            view = x._view
+            assert binding is not None and view is not None
+        else:
+            read = Read(binding.value, view[0], view[1])
+        if not read.layout.plain or not is_recordable(read.dtype):
+            return None
+        if not read.layout.shape:
+            return None
+        buffer = read.value.buffer
+        if buffer is not None and buffer._sharer is not None and buffer.is_shared:
+            return None
+        reads.append(read)
+    assert cls is not None
+    values = graph.record(op, reads, AUTO, mask)
+    if len(values) > 1:
+        return _finish(cls, values)
+    value = values[0]
+    array = cls._of_value(value)
+    assert value.expr is not None
+    if value.expr.nodes > current().max_group_nodes:
+        execute.evaluate(values)
+    return array
 
 
 # -------------------------------------------------------------------------- operands
@@ -126,6 +176,10 @@ def elementwise(
     **keywords
         ``where``, ``dtype``, ``casting``, ``order``, ``subok``, ``signature``.
     """
+    if out is None and not keywords:
+        made = _quickly(cls, op, operands)
+        if made is not None:
+            return made
     operands = [as_operand(x) for x in operands]
     device = device_of(operands, op.name)
     if type(out) is tuple:
@@ -156,6 +210,32 @@ def elementwise(
     if not outs:
         return _finish(cls, values)
     return _into(cls, op, values, outs, keywords.get("casting", "same_kind"))
+
+
+def _quickly(cls: type[Array], op: Op, operands: Sequence[Any]) -> Any:
+    """Plain calls: small arrays through NumPy, large contiguous ones recorded."""
+    below = current().eager_below
+    hosts: list[Any] | None = []
+    for x in operands:
+        kind = type(x)
+        if kind is cls:
+            if x._device is not AUTO:
+                return None
+            host = x._host
+            if host is None or host.size >= below:
+                hosts = None
+            elif hosts is not None:
+                hosts.append(host)
+        elif kind is float or kind is int:
+            if hosts is not None:
+                hosts.append(x)
+        else:
+            return None
+    if not any(type(x) is cls for x in operands):
+        return None
+    if hosts is not None:
+        return wrap(cls, op.numpy(*hosts))
+    return record_plain(op, *operands)
 
 
 def _runs_at_once(

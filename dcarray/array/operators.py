@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 
 from ..config import current
+from ..backends.registry import AUTO
 from ..lazy.graph import common_device
 from ..ops import elementwise as ops
 from ..ops.contraction import MATMUL
 from ..ops.spec import Op
 from .calls import (
-    cast,
     device_of,
     elementwise,
     is_writeable,
     library,
+    record_plain,
     runs_at_once,
     wrap,
 )
@@ -75,12 +76,22 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
                     made._locked = False
                     return made
                 return wrap(type(x), result, x._device)
+    if x._device is AUTO:
+        made = record_plain(op, x, other)
+        if made is not None:
+            return made
     if _refuses(other):
         return NotImplemented
     return _slowly(x, op, function, x, other)
 
 
 def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
+    if x._device is AUTO and type(other) in (float, int):
+        host = x._host
+        if host is None or host.size >= _current().eager_below:
+            made = record_plain(op, other, x)
+            if made is not None:
+                return made
     if _refuses(other):
         return NotImplemented
     return _slowly(x, op, function, other, x)

@@ -139,7 +139,7 @@ class ArrayState:
             host = self._host
             assert host is not None
             buffer = Buffer.of_host(host, shared)
-            layout = Layout(host.shape, host.strides, address_of(host) - buffer.start)
+            layout = _layout_of(host, buffer)
             value = graph.stored(buffer, layout, host.dtype, self._device)
             binding = self._binding = Binding(value)
             binding.hosts.append(weakref.ref(self))
@@ -154,8 +154,7 @@ class ArrayState:
             host = self._host
             buffer = binding.value.buffer
             assert host is not None and buffer is not None
-            layout = Layout(host.shape, host.strides, address_of(host) - buffer.start)
-            view = self._view = (layout, host.dtype)
+            view = self._view = (_layout_of(host, buffer), host.dtype)
         return Read(binding.value, view[0], view[1])
 
     def _is_shared(self) -> bool:
@@ -270,6 +269,15 @@ class ArrayState:
         """Number of elements."""
         host = self._host
         return host.size if host is not None else self._view[0].size  # type: ignore[index]
+
+
+def _layout_of(host: HostArray, buffer: Buffer) -> Layout:
+    """Where an array of the host lies in a buffer."""
+    offset = address_of(host) - buffer.start
+    flags = host.flags
+    if not offset and flags.c_contiguous and flags.aligned:
+        return Layout.plain_for(host.shape, host.dtype.itemsize)
+    return Layout(host.shape, host.strides, offset)
 
 
 def check_dtype(dtype: DType, device: Device) -> None:

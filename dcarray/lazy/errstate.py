@@ -31,46 +31,60 @@ _variable: Any = getattr(np._core.umath, "_extobj_contextvar", None)
 _last_state: object = None
 _last_mask = 0
 
-_last_filters: tuple[object, int, object] = (None, 0, None)
-_last_escalates = False
+# The same for `warnings.filters`: the list, its length and its first entry.
+_last_filters: object = None
+_last_length = -1
+_last_head: object = None
+_escalates = False
 
 
 def capture() -> int:
     """The flags to warn about now, as a mask; `IMMEDIATE` under ``raise``, ``call``,
     ``print`` and ``log``, and where a filter turns warnings into errors."""
-    global _last_state, _last_mask
-    if _escalates():
+    filters = warnings.filters
+    if (
+        filters is not _last_filters
+        or len(filters) != _last_length
+        or (filters and filters[0] is not _last_head)
+    ):
+        _read_filters()
+    if _escalates:
         return IMMEDIATE
-    state = _variable.get() if _variable is not None else None
-    if state is not None and state is _last_state:
-        return _last_mask
+    if _variable is None:
+        return _mask()
+    state = _variable.get()
+    if state is not _last_state:
+        _read_state(state)
+    return _last_mask
+
+
+def _read_state(state: object) -> None:
+    global _last_state, _last_mask
+    _last_mask = _mask()
+    _last_state = state
+
+
+def _mask() -> int:
     mask = 0
     modes = np.geterr()
     for bit, name, _ in FLAGS:
         if modes[name] == "warn":  # type: ignore[literal-required]
             mask |= bit
         elif modes[name] != "ignore":  # type: ignore[literal-required]
-            mask = IMMEDIATE
-            break
-    _last_mask = mask
-    _last_state = state
+            return IMMEDIATE
     return mask
 
 
-def _escalates() -> bool:
+def _read_filters() -> None:
     """Whether a filter turns a RuntimeWarning into an error."""
-    global _last_filters, _last_escalates
+    global _last_filters, _last_length, _last_head, _escalates
     filters = warnings.filters
-    first = filters[0] if filters else None
-    known, length, head = _last_filters
-    if known is filters and length == len(filters) and head is first:
-        return _last_escalates
-    _last_escalates = any(
-        entry[0] == "error" and issubclass(RuntimeWarning, entry[2])
-        for entry in filters
+    _last_filters = filters
+    _last_length = len(filters)
+    _last_head = filters[0] if filters else None
+    _escalates = any(
+        entry[0] == "error" and issubclass(RuntimeWarning, entry[2]) for entry in filters
     )
-    _last_filters = (filters, len(filters), first)
-    return _last_escalates
 
 
 def warn(raised: Sequence[Raised], where: Sequence[tuple[Op, int, Any]]) -> None:

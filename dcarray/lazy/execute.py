@@ -23,7 +23,7 @@ from ..ops.elementwise import CAST
 from ..ops.program import Program
 from ..ops.spec import Op, Signature
 from . import errstate, recover, route
-from .fuse import Group, Target, fuse
+from .fuse import Group, Target, fuse, fuse_plain
 from .graph import Read, State, Value, lock, pending_readers, record, stored
 
 __all__ = [
@@ -63,7 +63,9 @@ def _evaluate(wanted: Value) -> None:
             if _is_settled(value):
                 stack.pop()
                 continue
-            group = fuse(Target(Read(value, value.layout, value.dtype)))
+            group = fuse_plain(value) or fuse(
+                Target(Read(value, value.layout, value.dtype))
+            )
             if group.blockers:
                 stack.extend(group.blockers)
                 continue
@@ -133,7 +135,7 @@ def _run(
 ) -> None:
     """Choose a device, find or build the kernel, bind pooled memory, launch."""
     started = time.perf_counter()
-    work = _work(group)
+    work = work_of(group)
     raised: Sequence[Any] = ()
 
     def attempt(backend: Backend) -> None:
@@ -218,7 +220,8 @@ def _view(
     return backend.view(memory, read.layout, read.dtype)
 
 
-def _work(group: Group) -> route.Work:
+def work_of(group: Group) -> route.Work:
+    """What the router needs to know of a group."""
     elements = 1
     for length in group.shape:
         elements *= length
@@ -226,7 +229,7 @@ def _work(group: Group) -> route.Work:
         group.program.describe(),
         elements,
         len(group.program.nodes),
-        tuple([read.value.buffer for read in group.leaves]),  # type: ignore[misc]
+        tuple([r.value.buffer for r in group.leaves if r.value.buffer is not None]),
         sum([elements * value.dtype.itemsize for value, _ in group.outputs]),
     )
 

@@ -35,7 +35,6 @@ from ..layout import (
     Strides,
     broadcast_shapes,
     broadcast_strides,
-    dense_strides,
     inner_axis,
     result_strides,
 )
@@ -166,6 +165,9 @@ class Expr:
         File and line of the user's code.
     nodes : int
         Operations in this pending expression, shared ones counted once for each use.
+    plain : bool
+        Whether all arrays in it, and its results, have the one C-contiguous layout of
+        ``shape``.
     """
 
     __slots__ = (
@@ -176,6 +178,7 @@ class Expr:
         "inputs",
         "nodes",
         "op",
+        "plain",
         "results",
         "shape",
         "signature",
@@ -190,6 +193,7 @@ class Expr:
         inner: tuple[Inner, ...],
         inner_axis: int | None,
         errstate: int,
+        plain: bool,
     ) -> None:
         self.op = op
         self.inputs = inputs
@@ -199,22 +203,28 @@ class Expr:
         self.inner_axis = inner_axis
         self.errstate = errstate
         self.frame = user_frame()
+        self.plain = plain
         self.nodes = 1
         self.results: tuple[weakref.ref[Value], ...] = ()
 
 
 _PACKAGE = __name__.partition(".")[0]
+_INSIDE = _PACKAGE + "."
 
 
 def user_frame() -> tuple[str, int, Any]:
     """File, line and globals of the code that called into dcarray."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(3)
+    space = frame.f_globals
     while frame.f_back is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not (name == _PACKAGE or name.startswith(_PACKAGE + ".")):
+        package = space.get("__package__")
+        if not package or not (
+            package == _PACKAGE or package.startswith(_INSIDE)
+        ):
             break
         frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno, frame.f_globals
+        space = frame.f_globals
+    return frame.f_code.co_filename, frame.f_lineno, space
 
 
 # -------------------------------------------------------------------------- recording
@@ -262,47 +272,65 @@ def record(
         signature = op.resolve(
             tuple([x.dtype if type(x) is Read else _kind(x) for x in operands])
         )
-    shapes = [x.layout.shape for x in operands if type(x) is Read]
-    shape = broadcast_shapes(shapes)
     inputs: list[Any] = []
     inner: list[Inner] = []
+    shape: Shape | None = None
     plain = True
     for x, dtype in zip(operands, signature.inputs, strict=True):
         if type(x) is Read:
+            layout = x.layout
+            if not layout.plain or (shape is not None and layout.shape != shape):
+                plain = False
+            shape = layout.shape
             inputs.append(x)
             inner.append(_CONTIGUOUS)
-            layout = x.layout
-            if plain and not (
-                layout.shape == shape
-                and layout.strides == dense_strides(shape, x.dtype.itemsize)
-            ):
-                plain = False
         else:
             inputs.append(_converted(x, dtype))
             inner.append(_SCALAR)
+    assert shape is not None
     axis = None
     if plain:
-        strides = [dense_strides(shape, d.itemsize) for d in signature.outputs]
+        layouts = [Layout.plain_for(shape, d.itemsize) for d in signature.outputs]
     else:
+        shape = broadcast_shapes([x.layout.shape for x in operands if type(x) is Read])
         strides, axis = _ordered(shape, operands, signature, inner)
-    expr = Expr(op, tuple(inputs), signature, shape, tuple(inner), axis, errstate)
-    values = tuple(
-        [
-            Value(Layout(shape, s), dtype, device, expr, index)
-            for index, (s, dtype) in enumerate(
-                zip(strides, signature.outputs, strict=True)
-            )
+        layouts = [
+            _known_layout(shape, s, d.itemsize)
+            for s, d in zip(strides, signature.outputs, strict=True)
         ]
-    )
-    expr.results = tuple([weakref.ref(value) for value in values])
+    expr = Expr(op, tuple(inputs), signature, shape, tuple(inner), axis, errstate, plain)
+    outputs = signature.outputs
+    if len(outputs) == 1:
+        values: tuple[Value, ...] = (Value(layouts[0], outputs[0], device, expr),)
+        expr.results = (weakref.ref(values[0]),)
+    else:
+        values = tuple(
+            [
+                Value(layout, dtype, device, expr, index)
+                for index, (layout, dtype) in enumerate(
+                    zip(layouts, outputs, strict=True)
+                )
+            ]
+        )
+        expr.results = tuple([weakref.ref(value) for value in values])
+    nodes = 1
     with lock:
         for x in inputs:
             if type(x) is Read:
                 read = x.value
                 if read.expr is not None:
-                    expr.nodes += read.expr.nodes
-                _add_reader(read, expr.results)
+                    nodes += read.expr.nodes
+                if read.readers is None:
+                    read.readers = list(expr.results)
+                else:
+                    _add_reader(read.readers, expr.results)
+    expr.nodes = nodes
     return values
+
+
+def _known_layout(shape: Shape, strides: Strides, itemsize: int) -> Layout:
+    plain = Layout.plain_for(shape, itemsize)
+    return plain if plain.strides == strides else Layout(shape, strides)
 
 
 def _kind(number: object) -> Any:
@@ -312,10 +340,24 @@ def _kind(number: object) -> Any:
     return number.dtype  # type: ignore[attr-defined]
 
 
+_numbers: dict[tuple[type, Any, DType], Any] = {}
+
+
 def _converted(number: Any, dtype: DType) -> Any:
     """A number as a scalar of the loop's dtype; Python ints that do not fit raise."""
-    if type(number) is int:
-        return dtype.type(np.asarray(number, dtype=dtype))
+    kind = type(number)
+    if (kind is int or kind is float) and number:  # not for zeros, which have a sign
+        found = _numbers.get((kind, number, dtype))
+        if found is None:
+            found = np.asarray(number, dtype=dtype)[()] if kind is int else None
+            if found is None:
+                found = np.asarray(number).astype(dtype)[()]
+            if len(_numbers) > 4096:
+                _numbers.clear()
+            _numbers[kind, number, dtype] = found
+        return found
+    if kind is int:
+        return np.asarray(number, dtype=dtype)[()]
     return np.asarray(number).astype(dtype)[()]
 
 
@@ -350,11 +392,9 @@ def _ordered(
     return strides, axis if sensitive else None
 
 
-def _add_reader(value: Value, readers: tuple[weakref.ref[Value], ...]) -> None:
-    known = value.readers
-    if known is None:
-        value.readers = list(readers)
-        return
+def _add_reader(
+    known: list[weakref.ref[Value]], readers: tuple[weakref.ref[Value], ...]
+) -> None:
     if len(known) > 16 and len(known) & (len(known) - 1) == 0:
         known[:] = [reference for reference in known if _is_pending(reference())]
     known.extend(readers)

@@ -1,0 +1,77 @@
+"""Control over when and where pending work runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..array import DeviceArray
+from ..backends.registry import opened
+from ..lazy import execute
+from ..lazy.explain import Plan, plan_for
+
+__all__ = ["evaluate", "explain", "synchronize"]
+
+
+def evaluate(*arrays: Any) -> None:
+    """Run what the arrays wait for.
+
+    Parameters
+    ----------
+    *arrays
+        Arrays, or lists, tuples and dicts of arrays; other objects are ignored.
+
+    Raises
+    ------
+    DeviceError
+        The work failed on every device that could do it.
+
+    Examples
+    --------
+    >>> import dcarray as dc
+    >>> y = dc.ones(100_000) * 2
+    >>> dc.evaluate(y)
+    """
+    values = []
+    stack = list(arrays)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, DeviceArray):
+            if item._binding is not None:
+                values.append(item._binding.value)
+        elif isinstance(item, (list, tuple)):
+            stack.extend(item)
+        elif isinstance(item, dict):
+            stack.extend(item.values())
+    execute.evaluate(values)
+
+
+def synchronize() -> None:
+    """Wait until every device has ended the work that was given to it."""
+    for backend in opened():
+        backend.synchronize()
+
+
+def explain(array: DeviceArray) -> Plan:
+    """The plan of an array: which operations fuse, where each group would run and why.
+
+    Nothing runs.
+
+    Parameters
+    ----------
+    array : DeviceArray
+
+    Returns
+    -------
+    Plan
+        Prints as one line for each group.
+
+    Raises
+    ------
+    TypeError
+        ``array`` is no `DeviceArray`.
+    """
+    if not isinstance(array, DeviceArray):
+        raise TypeError(f"explain: got {type(array).__name__}, takes a DeviceArray")
+    if array._binding is None:
+        return Plan(())
+    return plan_for(array._binding.value)
