@@ -69,4 +69,3 @@ TABLE: dict[str, Op] = {
     )
 }
 """Rows by name."""
-DOT = Op("dot", Kind.CONTRACTION, np.dot, 2)

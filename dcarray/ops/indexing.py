@@ -25,6 +25,7 @@ __all__ = [
     "EXTRACT",
     "FLATNONZERO",
     "GET",
+    "INTERSECT1D",
     "ISIN",
     "LEXSORT",
     "NONZERO",
@@ -35,6 +36,8 @@ __all__ = [
     "REPEAT",
     "ROLL",
     "SEARCHSORTED",
+    "SETDIFF1D",
+    "SETXOR1D",
     "SORT",
     "STACK",
     "TABLE",
@@ -43,6 +46,7 @@ __all__ = [
     "TILE",
     "TRIL",
     "TRIU",
+    "UNION1D",
     "UNIQUE",
     "UNIQUE_ALL",
     "UNIQUE_COUNTS",
@@ -143,6 +147,10 @@ UNIQUE_ALL = Op("unique_all", Kind.INDEXING, np.unique_all, 1, 4)
 UNIQUE_COUNTS = Op("unique_counts", Kind.INDEXING, np.unique_counts, 1, 2)
 UNIQUE_INVERSE = Op("unique_inverse", Kind.INDEXING, np.unique_inverse, 1, 2)
 UNIQUE_VALUES = Op("unique_values", Kind.INDEXING, np.unique_values)
+UNION1D = Op("union1d", Kind.INDEXING, np.union1d, 2)
+INTERSECT1D = Op("intersect1d", Kind.INDEXING, np.intersect1d, 2)
+SETDIFF1D = Op("setdiff1d", Kind.INDEXING, np.setdiff1d, 2)
+SETXOR1D = Op("setxor1d", Kind.INDEXING, np.setxor1d, 2)
 REPEAT = Op("repeat", Kind.INDEXING, np.repeat)
 TILE = Op("tile", Kind.INDEXING, np.tile)
 ROLL = Op("roll", Kind.INDEXING, np.roll)
@@ -160,13 +168,8 @@ TABLE: dict[str, Op] = {
         *(NONZERO, FLATNONZERO, ARGWHERE, COUNT_NONZERO),
         *(SORT, ARGSORT, LEXSORT, PARTITION, ARGPARTITION, SEARCHSORTED, ISIN),
         *(UNIQUE, UNIQUE_ALL, UNIQUE_COUNTS, UNIQUE_INVERSE, UNIQUE_VALUES),
+        *(UNION1D, INTERSECT1D, SETDIFF1D, SETXOR1D),
         *(REPEAT, TILE, ROLL, PAD, TRIL, TRIU, DIFF, CONCATENATE, STACK),
     )
 }
 """Rows by name."""
-NONZERO = Op("nonzero", Kind.INDEXING, np.nonzero)
-REPEAT = Op("repeat", Kind.INDEXING, np.repeat, 2)
-TAKE = Op("take", Kind.INDEXING, np.take, 2)
-ARGSORT = Op("argsort", Kind.INDEXING, np.argsort)
-SORT = Op("sort", Kind.INDEXING, np.sort)
-SEARCHSORTED = Op("searchsorted", Kind.INDEXING, np.searchsorted, 2)

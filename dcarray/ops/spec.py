@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import DTypeError
 
-__all__ = ["Kind", "Op", "Signature"]
+__all__ = ["LIBRARY", "Kind", "Op", "Signature"]
 
 DType = np.dtype[Any]
 
@@ -28,6 +28,9 @@ class Kind(enum.Enum):
     SCAN = "scan"
     CONTRACTION = "contraction"
     INDEXING = "indexing"
+    STATISTIC = "statistic"
+    SOLVER = "solver"
+    TRANSFORM = "transform"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,10 @@ class Op:
         default_factory=dict, init=False, repr=False
     )
 
+    def __post_init__(self) -> None:
+        if self.kind is not Kind.ELEMENTWISE:
+            LIBRARY[self.name] = self
+
     def __repr__(self) -> str:
         return f"<Op {self.name}>"
 
@@ -110,3 +117,7 @@ class Op:
         except TypeError as error:
             raise DTypeError(f"{self.name}: {error}") from None
         return Signature(found[: self.inputs], found[self.inputs :])
+
+
+LIBRARY: dict[str, Op] = {}
+"""Every row that does not fuse, by name; rows enter themselves."""
