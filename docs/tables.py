@@ -1,0 +1,52 @@
+"""Tables that are made from the code: settings, and native or fallback by function."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from pathlib import Path
+
+from dcarray.api.coverage import FALLBACK, NATIVE, rows
+from dcarray.config import describe
+
+__all__ = ["write"]
+
+MODULES = ("dcarray", "dcarray.linalg", "dcarray.fft", "dcarray.random")
+
+WORDS = {NATIVE: "native", FALLBACK: "NumPy, on the host"}
+
+
+def write(folder: Path) -> None:
+    """Write every table as Markdown."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.md").write_text(settings(), encoding="utf-8")
+    (folder / "coverage.md").write_text(coverage(), encoding="utf-8")
+
+
+def settings() -> str:
+    """Name, environment variable, default and meaning of every setting."""
+    lines = ["| setting | environment | default | |", "| --- | --- | --- | --- |"]
+    for name, variable, default, text in describe():
+        meaning = text.replace("``", "`")
+        lines.append(f"| `{name}` | `{variable}` | `{default}` | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def coverage() -> str:
+    """A table for each module, after a line with the counts."""
+    modules = {name: importlib.import_module(name) for name in MODULES}
+    found = list(rows(modules))
+    counts = Counter(row.kind for row in found)
+    lines = [
+        f"{len(found)} functions: {counts[NATIVE]} native, {counts[FALLBACK]} through "
+        f"NumPy on the host, {len(found) - counts[NATIVE] - counts[FALLBACK]} that are "
+        "NumPy's own, handed on because they have nothing to compute on arrays.",
+    ]
+    for module in MODULES:
+        lines += ["", f"## {module}", "", "| function | computed by |", "| --- | --- |"]
+        lines += [
+            f"| `{row.name}` | {WORDS.get(row.kind, row.kind)} |"
+            for row in found
+            if row.module == module
+        ]
+    return "\n".join(lines) + "\n"
