@@ -20,6 +20,7 @@ __all__ = [
     "axis_map",
     "broadcast_shapes",
     "broadcast_strides",
+    "copied_strides",
     "dense_strides",
     "inner_axis",
     "is_contiguous",
@@ -229,9 +230,9 @@ def iteration_order(shape: Shape, operands: Sequence[Strides]) -> list[int]:
 
 def result_strides(
     shape: Shape,
-    operands: Sequence[Strides],
-    itemsizes: Sequence[int],
+    operands: Sequence[tuple[Shape, Strides, int, bool]],
     itemsize: int,
+    short_way: bool = True,
 ) -> Strides:
     """Strides that NumPy gives to a new result with ``order="K"``.
 
@@ -239,28 +240,66 @@ def result_strides(
     ----------
     shape : tuple of int
         The broadcast shape.
-    operands : sequence of tuple of int
-        Strides of each operand, broadcast to ``shape``.
-    itemsizes : sequence of int
-        Of each operand.
+    operands : sequence of (shape, strides, itemsize, converted)
+        Of each operand before broadcasting, and whether the loop wants another dtype.
     itemsize : int
         Of the result.
+    short_way : bool
+        Whether NumPy may skip its iterator: a ufunc with one result.
     """
     if len(shape) < 2:
         return (itemsize,) * len(shape)
-    # NumPy's short way: operands that are contiguous alike pass their order on, also
-    # to axes of length 1, which have no order of their own.
-    arrays = [pair for pair in zip(operands, itemsizes, strict=True) if any(pair[0])]
-    if all(is_contiguous(shape, row, unit) for row, unit in arrays):
-        return dense_strides(shape, itemsize)
-    if all(is_contiguous(shape, row, unit, "F") for row, unit in arrays):
-        return dense_strides(shape, itemsize, "F")
+    if short_way:
+        order = _shared_order(shape, operands)
+        if order is not None:
+            return dense_strides(shape, itemsize, order)
+    rows = [broadcast_strides(Layout(own, s), shape) for own, s, _, _ in operands]
     strides = [0] * len(shape)
     step = itemsize
-    for axis in reversed(iteration_order(shape, operands)):
+    for axis in reversed(iteration_order(shape, rows)):
         strides[axis] = step
         step *= shape[axis] if shape[axis] else 1
     return tuple(strides)
+
+
+def _shared_order(
+    shape: Shape, operands: Sequence[tuple[Shape, Strides, int, bool]]
+) -> str | None:
+    """The order of operands that are all contiguous in the same ways.
+
+    NumPy passes it on also to axes of length 1, which have no order of their own.
+    """
+    found: tuple[bool, bool] | None = None
+    for own, strides, itemsize, converted in operands:
+        if not own:
+            continue
+        if own != shape or converted:
+            return None
+        flags = (
+            is_contiguous(own, strides, itemsize),
+            is_contiguous(own, strides, itemsize, "F"),
+        )
+        if flags == (False, False) or (found is not None and flags != found):
+            return None
+        found = flags
+    if found is None:
+        return None
+    return "F" if found == (False, True) else "C"
+
+
+def copied_strides(layout: Layout, old_itemsize: int, itemsize: int) -> Strides:
+    """Strides that NumPy gives to a copy with ``order="K"``: `copy`, `astype`."""
+    shape, strides = layout.shape, layout.strides
+    if len(shape) < 2 or is_contiguous(shape, strides, old_itemsize):
+        return dense_strides(shape, itemsize)
+    if is_contiguous(shape, strides, old_itemsize, "F"):
+        return dense_strides(shape, itemsize, "F")
+    result = [0] * len(shape)
+    step = itemsize
+    for axis in sorted(range(len(shape)), key=lambda axis: -abs(strides[axis]))[::-1]:
+        result[axis] = step
+        step *= shape[axis]
+    return tuple(result)
 
 
 def is_contiguous(

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..config import current
+from ..config import config, current
 from ..backends.registry import AUTO, Device
 from ..dtypes import DType, is_recordable
 from ..errors import DTypeError
@@ -115,7 +115,10 @@ def record_plain(op: Op, *operands: Any) -> Any:
             return None
         reads.append(read)
     assert cls is not None
-    values = graph.record(op, reads, AUTO, mask)
+    try:
+        values = graph.record(op, reads, AUTO, mask)
+    except OverflowError:
+        return None
     if len(values) > 1:
         return _finish(cls, values)
     value = values[0]
@@ -200,9 +203,14 @@ def elementwise(
     signature = _signature(op, operands, keywords)
     if any(not is_recordable(d) for d in signature.inputs + signature.outputs):
         return _at_once(cls, op, operands, outs, where, keywords, device)
-    values = graph.record(
-        op, [_as_recorded(x) for x in operands], device, max(mask, 0), signature
-    )
+    try:
+        values = graph.record(
+            op, [_as_recorded(x) for x in operands], device, max(mask, 0), signature
+        )
+    except OverflowError:
+        # A Python int beyond the dtype: NumPy has an answer for comparisons, or says
+        # what is wrong.
+        return _at_once(cls, op, operands, outs, where, keywords, device)
     for value in values:
         check_dtype(value.dtype, device)
     if where is not True:
@@ -352,7 +360,12 @@ def _at_once(
             for target, result in zip(outs, results, strict=True)
         ]
         return found[0] if len(found) == 1 else tuple(found)
-    return wrap(cls, op.numpy(*hosts, **given), device)
+    result = op.numpy(*hosts, **given)
+    if device.kind not in ("auto", "cpu"):
+        with config(scalars="array"):
+            made = wrap(cls, result)
+        return made.to_device(device)
+    return wrap(cls, result, device)
 
 
 def _as_recorded(x: Any) -> Any:
@@ -489,6 +502,10 @@ def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -
         hosts = [_as_host(x) for x in operands]
         return wrap(cls, oracle(op)(*hosts, **options), device)
     given = [_moved(cls, x, device)._read() if _is_array(x) else x for x in operands]
+    options = {
+        name: x._read() if isinstance(x, ArrayState) else x
+        for name, x in options.items()
+    }
     results = [
         cls._of_buffer(buffer, layout, dtype, device)
         for buffer, layout, dtype in execute.library(op, oracle(op), given, device, options)

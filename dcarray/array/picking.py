@@ -34,6 +34,8 @@ class Picking(Methods):
         self, min: Any = None, max: Any = None, out: Any = None, **keywords: Any
     ) -> Any:
         cls = type(self)
+        if self.dtype.kind in "iu" and _beyond(self.dtype, (min, max)):
+            return self._call(np.clip, self, min, max, out=out, **keywords)
         if min is None and max is None:
             return calls.elementwise(cls, ops.POSITIVE, (self,), out, **keywords)
         if min is None:
@@ -185,3 +187,9 @@ class Picking(Methods):
             self[...] = calls.library(
                 type(self), picks.SORT, (self,), axis=axis, kind=kind, stable=stable
             )
+
+
+def _beyond(dtype: np.dtype[Any], bounds: tuple[Any, ...]) -> bool:
+    """Whether a Python int is outside of an integer dtype: NumPy drops such bounds."""
+    limits = np.iinfo(dtype)
+    return any(type(b) is int and not limits.min <= b <= limits.max for b in bounds)

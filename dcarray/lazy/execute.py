@@ -135,7 +135,6 @@ def _run(
 ) -> None:
     """Choose a device, find or build the kernel, bind pooled memory, launch."""
     started = time.perf_counter()
-    work = work_of(group)
     raised: Sequence[Any] = ()
 
     def attempt(backend: Backend) -> None:
@@ -178,7 +177,7 @@ def _run(
         )
 
     try:
-        ran_on = recover.run(attempt, work, device)
+        ran_on = recover.run(attempt, lambda: work_of(group), device)
     except Exception as error:
         _end(group, State.FAILED, error)
         raise
@@ -187,6 +186,7 @@ def _run(
         raise
     _end(group, State.STORED)
     if is_active():
+        work = work_of(group)
         emit(
             Event(
                 "group",
@@ -411,14 +411,14 @@ def library(
     device : Device
         Label of the result.
     options : dict
-        Passed on by keyword.
+        Passed on by keyword, `Read`s among them as the operands are.
 
     Returns
     -------
     list of (Buffer, Layout, dtype)
         One for each result.
     """
-    reads = [x for x in operands if type(x) is Read]
+    reads = [x for x in (*operands, *options.values()) if type(x) is Read]
     evaluate([read.value for read in reads])
     for label in route.candidates(device):
         if label == "cpu":
@@ -429,7 +429,11 @@ def library(
             continue
         try:
             given = [_view(backend, x) if type(x) is Read else x for x in operands]
-            results = native(*given, **options)
+            named = {
+                name: _view(backend, x) if type(x) is Read else x
+                for name, x in options.items()
+            }
+            results = native(*given, **named)
         except (OutOfMemoryError, UnsupportedError):
             continue
         emit(Event("library", op.name, label))
@@ -441,7 +445,8 @@ def library(
         recover.fallback_allowed(op.name, "cpu")
     count("library")
     hosts = [host_view(x) if type(x) is Read else x for x in operands]
-    results = oracle(*hosts, **options)
+    named = {n: host_view(x) if type(x) is Read else x for n, x in options.items()}
+    results = oracle(*hosts, **named)
     if not isinstance(results, tuple):
         results = (results,)
     return [owned(np.asarray(result)) for result in results]

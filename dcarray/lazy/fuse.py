@@ -141,6 +141,7 @@ def fuse_plain(root: Value) -> Group | None:
     # Leaves and scalars are numbered from 0 with bits to tell them from nodes.
     slots: dict[int, int] = {}
     uses: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     stack: list[Expr] = [expr]
     entered: set[int] = set()
     while stack:
@@ -152,7 +153,7 @@ def fuse_plain(root: Value) -> Group | None:
             if len(entered) > limit:
                 return None
             deeper = False
-            for operand in expr.inputs:
+            for operand in reversed(expr.inputs):
                 if type(operand) is Read:
                     value = operand[0]
                     inner = value.expr
@@ -193,8 +194,12 @@ def fuse_plain(root: Value) -> Group | None:
                 uses[name] = uses.get(name, 0) + 1
                 key.append(slot)
             else:
+                slot = numbers.get(id(operand))
+                if slot is None:
+                    slot = numbers[id(operand)] = len(scalars)
+                    scalars.append(operand)
                 key.append(_SCALAR_MARK)
-                scalars.append(operand)
+                key.append(slot)
         slots[id(value)] = len(values)
         values.append(value)
         exprs.append(expr)

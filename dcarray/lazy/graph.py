@@ -35,9 +35,11 @@ from ..layout import (
     Strides,
     broadcast_shapes,
     broadcast_strides,
+    copied_strides,
     inner_axis,
     result_strides,
 )
+from ..ops.elementwise import CAST
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
 
@@ -293,7 +295,7 @@ def record(
         layouts = [Layout.plain_for(shape, d.itemsize) for d in signature.outputs]
     else:
         shape = broadcast_shapes([x.layout.shape for x in operands if type(x) is Read])
-        strides, axis = _ordered(shape, operands, signature, inner)
+        strides, axis = _ordered(op, shape, operands, signature, inner)
         layouts = [
             _known_layout(shape, s, d.itemsize)
             for s, d in zip(strides, signature.outputs, strict=True)
@@ -362,16 +364,27 @@ def _converted(number: Any, dtype: DType) -> Any:
 
 
 def _ordered(
+    op: Op,
     shape: Shape,
     operands: Sequence[Operand],
     signature: Signature,
     inner: list[Inner],
 ) -> tuple[list[Strides], int | None]:
     """Strides of the results, and what NumPy's inner loop sees (into ``inner``)."""
-    rows = [broadcast_strides(x.layout, shape) for x in operands if type(x) is Read]
-    sizes = [x.dtype.itemsize for x in operands if type(x) is Read]
+    reads = [x for x in operands if type(x) is Read]
+    rows = [broadcast_strides(x.layout, shape) for x in reads]
+    if op is CAST:
+        (read,) = reads
+        size = signature.outputs[0].itemsize
+        return [copied_strides(read.layout, read.dtype.itemsize, size)], None
+    described = [
+        (x.layout.shape, x.layout.strides, x.dtype.itemsize, x.dtype != dtype)
+        for x, dtype in zip(operands, signature.inputs, strict=True)
+        if type(x) is Read
+    ]
+    short = op.outputs == 1 and isinstance(op.numpy, np.ufunc)
     strides = [
-        result_strides(shape, rows, sizes, d.itemsize) for d in signature.outputs
+        result_strides(shape, described, d.itemsize, short) for d in signature.outputs
     ]
     axis = inner_axis(shape, rows)
     if axis is None:

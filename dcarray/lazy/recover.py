@@ -29,8 +29,17 @@ __all__ = ["fallback_allowed", "run"]
 logger = logging.getLogger("dcarray")
 
 
-def run(attempt: Callable[[Backend], None], work: route.Work, device: Device) -> str:
+_ONLY_CPU = ["cpu"]
+
+
+def run(
+    attempt: Callable[[Backend], None],
+    describe: Callable[[], route.Work],
+    device: Device,
+) -> str:
     """Do ``attempt`` on the best device, or on the next one when that fails.
+
+    ``describe`` tells what the work is, for the router and for messages.
 
     Returns
     -------
@@ -43,6 +52,13 @@ def run(attempt: Callable[[Backend], None], work: route.Work, device: Device) ->
         No device could do it, or falling back is not allowed.
     """
     labels = route.candidates(device)
+    if labels == _ONLY_CPU:
+        try:
+            attempt(backend_for("cpu"))
+            return "cpu"
+        except DeviceError:
+            pass  # the long way knows what to do
+    work = describe()
     if len(labels) == 1:
         order = list(labels)
     else:

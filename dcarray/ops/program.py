@@ -9,7 +9,7 @@ then the outputs of every node in order.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,14 @@ class Program:
     nodes: tuple[Node, ...]
     outputs: tuple[int, ...]
     reduction: Reduction | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        parts = (self.leaves, self.scalars, self.nodes, self.outputs, self.reduction)
+        object.__setattr__(self, "_hash", hash(parts))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def slot_dtypes(self) -> list[DType]:
         """The dtype of every slot, in order."""
