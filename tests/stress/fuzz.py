@@ -17,6 +17,7 @@ import faulthandler
 import importlib
 import json
 import os
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -167,9 +168,8 @@ class Fuzzer:
         again = check(small, self.target, values, listen)
         reason = (again or found).reason
         text = reproducer(small, values)
-        cause = "; ".join(
-            step.text for step in small.steps if not step.text.endswith("= None")
-        )
+        ops = re.findall(r"[a-z_]{3,}|[-+*/%&|^<>=~@]+", small.steps[-1].text)
+        cause = " ".join([*ops, *re.findall(r"[a-zA-Z]{3,}", reason)[:6]])
         self.causes[cause] += 1
         if self.causes[cause] > 2:
             return

@@ -23,6 +23,7 @@ from .programs import (
     TWO_RESULTS,
     UFUNCS,
     UNARY,
+    UNDECIDED,
     UNSIGNED,
     WEIGHTS,
     Leaf,
@@ -246,7 +247,10 @@ class Generator:
             name = r.choice(BINARY)
             if "power" in name and self.tame(pair, x, uses):
                 return False
-            return self.add(f"m.{name}({pair[0]}, {pair[1]})", [x, *uses], shape)
+            text = f"m.{name}({pair[0]}, {pair[1]})"
+            if name in UNDECIDED:
+                text = f"{text} + 0"
+            return self.add(text, [x, *uses], shape)
         name = r.choice(TWO_RESULTS)
         if UFUNCS[name].nin == 1:
             return self.add(f"m.{name}(r[{x}])", [x], register.shape, results=2)
@@ -513,7 +517,7 @@ class Generator:
             text = f"m.{r.choice(UNARY)}(r[{x}], {options})"
         else:
             name = r.choice(BINARY)
-            if "power" in name:
+            if "power" in name or name in UNDECIDED:
                 return False
             found = self.operand(x)
             if found is None:

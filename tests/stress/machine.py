@@ -159,7 +159,10 @@ def check(
 ) -> Mismatch | None:
     """Run on NumPy and on a module, and compare."""
     want = run(structure, REFERENCE, draw, listen)
-    got = run(structure, target, draw, listen)
+    try:
+        got = run(structure, target, draw, listen)
+    except Exception as error:
+        return Mismatch(None, f"while it was evaluated: {show(error)}")
     with quiet(False):
         try:
             return compare(structure, got, want, listen)

@@ -36,6 +36,9 @@ UFUNCS = {
 }
 UNARY = [n for n, u in UFUNCS.items() if (u.nin, u.nout) == (1, 1)]
 BINARY = [n for n, u in UFUNCS.items() if (u.nin, u.nout) == (2, 1)]
+# Of two zeros NumPy's loops take the one or the other, by position in the array:
+# np.signbit(np.fmin(np.zeros(5), np.full(5, -0.0))).
+UNDECIDED = ("fmin", "fmax")
 TWO_RESULTS = [n for n, u in UFUNCS.items() if u.nout == 2]
 
 ARITHMETIC = ("+", "-", "*", "/", "//", "%", "**")
