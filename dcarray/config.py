@@ -182,7 +182,7 @@ def set_process_default(**settings: object) -> None:
     _process = replace(_process, **checked)  # type: ignore[arg-type]
 
 
-class config:  # noqa: N801 - used like a function
+class config:
     """Settings for a block of code.
 
     Parameters

@@ -305,7 +305,10 @@ def copied_strides(layout: Layout, old_itemsize: int, itemsize: int) -> Strides:
 def is_contiguous(
     shape: Shape, strides: Strides, itemsize: int, order: str = "C"
 ) -> bool:
-    """Whether elements follow each other without gaps; axes of length 1 do not count."""
+    """Whether elements follow each other without gaps.
+
+    Axes of length 1 do not count.
+    """
     if 0 in shape:
         return True
     step = itemsize
@@ -357,10 +360,9 @@ def axis_map(dense: Layout, view: Layout) -> AxisMap | None:
 
     None if the view is no such pick axis by axis (a reshape that splits or joins axes).
     """
-    if dense.shape == view.shape and dense.strides == view.strides:
-        if view.offset == dense.offset:
-            ndim = len(dense.shape)
-            return AxisMap(dense.shape, tuple(range(ndim)), (1,) * ndim, (0,) * ndim)
+    if dense == view:
+        ndim = len(dense.shape)
+        return AxisMap(dense.shape, tuple(range(ndim)), (1,) * ndim, (0,) * ndim)
     axes = [axis for axis, length in enumerate(dense.shape) if length > 1]
     axes.sort(key=lambda axis: -dense.strides[axis])
     start = [0] * len(dense.shape)

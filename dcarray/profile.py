@@ -73,7 +73,7 @@ def emit(event: Event) -> None:
         collector.events.append(event)
 
 
-class profile:  # noqa: N801 - used like a function
+class profile:
     """Collects events while open.
 
     Examples

@@ -1,7 +1,7 @@
 """Operations on arrays: at once through NumPy, or recorded.
 
-The short way: where all operands are on the host and small, an operation is one NumPy call
-on the inner arrays.  Everything else is written down in the graph.
+The short way: where all operands are on the host and small, an operation is one NumPy
+call on the inner arrays.  Everything else is written down in the graph.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..config import config, current
 from ..backends.registry import AUTO, Device
+from ..config import config, current
 from ..dtypes import DType, is_recordable
 from ..errors import DTypeError
 from ..layout import Layout, broadcast_shapes, broadcast_strides
@@ -65,7 +65,7 @@ def wrap(cls: type[Array], result: Any, device: Device = AUTO) -> Any:
 
 def _finish(cls: type[Array], values: Sequence[Value]) -> Any:
     """Arrays for values that were recorded."""
-    arrays = []
+    arrays: list[Any] = []
     for value in values:
         array = cls._of_value(value)
         if not value.layout.shape and current().scalars == "numpy":
@@ -123,8 +123,7 @@ def record_plain(op: Op, *operands: Any) -> Any:
         return _finish(cls, values)
     value = values[0]
     array = cls._of_value(value)
-    assert value.expr is not None
-    if value.expr.nodes > current().max_group_nodes:
+    if not graph.within_bounds(value):
         execute.evaluate(values)
     return array
 
@@ -410,7 +409,7 @@ def _masked(
     values: Sequence[Value], where: Any, outs: Sequence[Any], device: Device
 ) -> tuple[Value, ...]:
     """Results where a mask is true; elsewhere what ``out`` holds, or zero."""
-    chosen = []
+    chosen: list[Value] = []
     for index, value in enumerate(values):
         target = outs[index] if outs else None
         other = _as_recorded(target) if target is not None else value.dtype.type(0)
@@ -430,12 +429,22 @@ def _into(
             results.append(_finish(cls, (value,)))
             continue
         if not np.can_cast(value.dtype, target.dtype, casting):  # type: ignore[arg-type]
-            raise np._core._exceptions._UFuncOutputCastingError(
-                op.numpy, casting, value.dtype, target.dtype, values.index(value)
+            raise _casting_error(
+                op, casting, value.dtype, target.dtype, values.index(value)
             )
         write(target, value)
         results.append(target)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _casting_error(
+    op: Op, casting: str, got: DType, wanted: DType, index: int
+) -> TypeError:
+    """In NumPy's words: a result that ``out`` cannot hold."""
+    return TypeError(
+        f"Cannot cast ufunc '{op.name}' output {index} from {got!r} to {wanted!r} with "
+        f"casting rule '{casting}'"
+    )
 
 
 # ----------------------------------------------------------------------------- writing
@@ -476,6 +485,11 @@ def write(target: ArrayState, value: Value) -> None:
     execute.write(target._read(), read)
 
 
+def can_record(x: ArrayState) -> bool:
+    """Whether work on this array may be deferred."""
+    return is_recordable(x.dtype) and not x._is_shared()
+
+
 def cast(cls: type[Array], x: Array, dtype: DType, mask: int = 0) -> Array:
     """A converted copy, recorded."""
     (value,) = graph.record(
@@ -508,7 +522,9 @@ def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -
     }
     results = [
         cls._of_buffer(buffer, layout, dtype, device)
-        for buffer, layout, dtype in execute.library(op, oracle(op), given, device, options)
+        for buffer, layout, dtype in execute.library(
+            op, oracle(op), given, device, options
+        )
     ]
     return results[0] if len(results) == 1 else tuple(results)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,9 +39,9 @@ class DeviceArray(Picking):
 
     __slots__ = ()
 
-    array_functions: dict[Any, Handler] = {}
+    array_functions: ClassVar[dict[Any, Handler]] = {}
     """What `__array_function__` calls instead of NumPy's function, by that function."""
-    namespaces: list[Any] = []
+    namespaces: ClassVar[list[Any]] = []
     """The module that `__array_namespace__` gives."""
 
     def __new__(
@@ -120,16 +120,18 @@ class DeviceArray(Picking):
         if binding is None or binding.value.buffer is None:
             return None
         root = binding.value.buffer.root
-        whole = root is None or (host.nbytes >= root.nbytes and not self._is_shared())
+        if root is None:
+            return None
+        whole = host.nbytes >= root.nbytes and not self._is_shared()
         return None if whole else type(self)._of_shared(root)
 
     @property
-    def T(self) -> Any:  # noqa: N802
+    def T(self) -> Any:
         """The transpose."""
         return moved(self, lambda a: a.T)
 
     @property
-    def mT(self) -> Any:  # noqa: N802
+    def mT(self) -> Any:
         """The transpose of the last two axes.
 
         Raises
@@ -170,7 +172,7 @@ class DeviceArray(Picking):
 
     @flat.setter
     def flat(self, value: Any) -> None:
-        host = self._writable_array()
+        host: Any = self._writable_array()
         host.flat = value._array() if isinstance(value, DeviceArray) else value
 
     @property
@@ -204,8 +206,10 @@ class DeviceArray(Picking):
         return (self[index] for index in range(self.shape[0]))
 
     def __contains__(self, item: Any) -> bool:
-        return item in self._array() if not isinstance(item, DeviceArray) else (
-            item._array() in self._array()
+        return (
+            item in self._array()
+            if not isinstance(item, DeviceArray)
+            else (item._array() in self._array())
         )
 
     # --------------------------------------------------------------------- numbers
@@ -267,7 +271,8 @@ class DeviceArray(Picking):
 
     def __buffer__(self, flags: int, /) -> memoryview:
         export.host_allowed(self, "__buffer__")
-        return memoryview(export.exported(self))
+        exported: Any = export.exported(self)
+        return memoryview(exported)
 
     def __dlpack__(
         self,
@@ -281,12 +286,12 @@ class DeviceArray(Picking):
             dl_device is None or tuple(dl_device) != (1, 0) or copy is False
         ):
             raise BufferError(
-                f"__dlpack__: the array is on {self._device}; ask for a copy on the CPU "
-                "with dl_device=(1, 0), or move it with to_device()"
+                f"__dlpack__: the array is on {self._device}; ask for a copy on the "
+                "CPU with dl_device=(1, 0), or move it with to_device()"
             )
         on_cpu = self._device.kind in ("auto", "cpu")
         source = export.exported(self) if on_cpu and not copy else self.get()
-        return source.__dlpack__(  # type: ignore[call-arg]
+        return source.__dlpack__(
             stream=stream, max_version=max_version, dl_device=dl_device, copy=None
         )
 
@@ -342,4 +347,4 @@ VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 def _unpickled(host: HostArray, device: str) -> DeviceArray:
     array = DeviceArray._of_host(host)
-    return array if device == "auto" else array.to_device(device)  # type: ignore[no-any-return]
+    return array if device == "auto" else array.to_device(device)

@@ -1,7 +1,8 @@
 """Arrays leaving the library: `__array__`, DLPack, the buffer protocol.
 
-What is exported can be written by somebody else, so an export counts as a write: pending
-readers of the value run first, and until the exporter dies the memory is read at once.
+What is exported can be written by somebody else, so an export counts as a write:
+pending readers of the value run first, and until the exporter dies the memory is read
+at once.
 """
 
 from __future__ import annotations

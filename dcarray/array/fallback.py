@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..config import current
 from ..backends.registry import AUTO, Device
+from ..config import current
 from ..layout import Layout, address_of
 from ..lazy import graph, recover
 from .state import ArrayState

@@ -11,9 +11,9 @@ from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
-from ..config import current
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, backend_for, device_of
+from ..config import current
 from ..dtypes import is_recordable
 from ..layout import Layout
 from ..lazy import errstate, execute
@@ -43,9 +43,7 @@ class Methods(Operators):
         *,
         where: Any = _missing,
     ) -> Any:
-        return reductions.reduction(
-            self, ALL, np.all, axis, keepdims, out, where=where
-        )
+        return reductions.reduction(self, ALL, np.all, axis, keepdims, out, where=where)
 
     def any(
         self,
@@ -55,9 +53,7 @@ class Methods(Operators):
         *,
         where: Any = _missing,
     ) -> Any:
-        return reductions.reduction(
-            self, ANY, np.any, axis, keepdims, out, where=where
-        )
+        return reductions.reduction(self, ANY, np.any, axis, keepdims, out, where=where)
 
     def max(
         self,
@@ -106,7 +102,15 @@ class Methods(Operators):
         where: Any = _missing,
     ) -> Any:
         return reductions.reduction(
-            self, PROD, np.prod, axis, keepdims, out, dtype, initial=initial, where=where
+            self,
+            PROD,
+            np.prod,
+            axis,
+            keepdims,
+            out,
+            dtype,
+            initial=initial,
+            where=where,
         )
 
     def mean(
@@ -184,8 +188,7 @@ class Methods(Operators):
             return True
         host = self._host
         return mask != errstate.IMMEDIATE and (
-            host is None
-            or (host.size >= current().eager_below and host.flags.aligned)
+            host is None or (host.size >= current().eager_below and host.flags.aligned)
         )
 
     def _like_me(self, result: HostArray) -> Any:

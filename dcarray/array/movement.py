@@ -26,7 +26,9 @@ def moved(x: ArrayState, function: Callable[[HostArray], HostArray]) -> Any:
     return x._sibling(layout, dtype)
 
 
-def reshaped(x: ArrayState, shape: Any, order: Any = "C", copy: bool | None = None) -> Any:
+def reshaped(
+    x: ArrayState, shape: Any, order: Any = "C", copy: bool | None = None
+) -> Any:
     """A view where the strides allow one, else a copy (NumPy's rule)."""
     host = x._host
     if host is None and copy is not True:
@@ -43,7 +45,9 @@ def reshaped(x: ArrayState, shape: Any, order: Any = "C", copy: bool | None = No
     return type(x)._of_host(result, x._device)
 
 
-def _reshaped_on_device(x: ArrayState, shape: Any, order: Any, copy: bool | None) -> Any:
+def _reshaped_on_device(
+    x: ArrayState, shape: Any, order: Any, copy: bool | None
+) -> Any:
     probe = np.empty(x.shape, np.bool)
     if copy is False:
         np.reshape(probe[..., ::-1].T, shape, order=order)

@@ -1,7 +1,7 @@
 """Python's operators on arrays.
 
-`_forward`, `_reflected` and `_in_place` hold the short way for small arrays; they decide
-nothing else.
+`_forward`, `_reflected` and `_in_place` hold the short way for small arrays; they
+decide nothing else.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..config import current
 from ..backends.registry import AUTO
+from ..config import current
 from ..lazy.graph import common_device
 from ..ops import elementwise as ops
 from ..ops.contraction import MATMUL
@@ -36,6 +36,9 @@ _ndarray = np.ndarray
 _current = current
 _object_new = object.__new__
 
+PRIORITY = 1000.0
+"""Of arrays, before other libraries' types."""
+
 
 def _refuses(other: Any) -> bool:
     """Whether the other operand wants to handle the operation itself."""
@@ -47,9 +50,7 @@ def _refuses(other: Any) -> bool:
     handler = getattr(kind, "__array_ufunc__", False)
     if handler is None:
         return True
-    return handler is False and (
-        getattr(kind, "__array_priority__", -1e6) > ArrayState.__array_priority__
-    )
+    return handler is False and (getattr(kind, "__array_priority__", -1e6) > PRIORITY)
 
 
 def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
@@ -159,7 +160,7 @@ class Operators(ArrayState):
     """The operators of an array."""
 
     __slots__ = ()
-    __array_priority__ = 1000.0
+    __array_priority__ = PRIORITY
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Any) -> Any:
@@ -271,7 +272,7 @@ class Operators(ArrayState):
             return NotImplemented
         return _reflected(self, ops.POWER, operator.pow, other)
 
-    def __ipow__(self, other: Any) -> Any:
+    def __ipow__(self, other: Any) -> Any:  # type: ignore[misc]
         return _power(self, other, in_place=True)
 
     def __divmod__(self, other: Any) -> Any:
@@ -294,13 +295,14 @@ class Operators(ArrayState):
         if _refuses(other):
             return NotImplemented
         other = other._array() if isinstance(other, ArrayState) else other
-        operator.imatmul(self._writable_array(), other)
+        target: Any = self._writable_array()
+        target @= other
         return self
 
-    def __eq__(self, other: Any) -> Any:  # type: ignore[override]
+    def __eq__(self, other: Any) -> Any:
         return _compare(self, ops.EQUAL, operator.eq, other)
 
-    def __ne__(self, other: Any) -> Any:  # type: ignore[override]
+    def __ne__(self, other: Any) -> Any:
         return _compare(self, ops.NOT_EQUAL, operator.ne, other)
 
     def __lt__(self, other: Any) -> Any:

@@ -11,7 +11,7 @@ from ..ops import indexing as picks
 from ..ops.contraction import DOT
 from ..ops.reduction import ARGMAX, ARGMIN, CUMULATIVE_PROD, CUMULATIVE_SUM
 from ..ops.spec import Op
-from . import calls, reductions
+from . import calls, indexing, reductions
 from .fallback import call_numpy, on_host
 from .methods import Methods, plain
 
@@ -97,7 +97,9 @@ class Picking(Methods):
         return diagonal.sum(axis=-1, dtype=dtype, out=out)
 
     # --------------------------------------------------------------------- picking
-    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    def argmax(
+        self, axis: Any = None, out: Any = None, *, keepdims: Any = False
+    ) -> Any:
         if out is not None:
             return reductions.through_numpy(
                 self, np.argmax, axis, out, {"keepdims": keepdims}
@@ -106,7 +108,9 @@ class Picking(Methods):
             type(self), ARGMAX, (self,), axis=plain(axis), keepdims=keepdims
         )
 
-    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    def argmin(
+        self, axis: Any = None, out: Any = None, *, keepdims: Any = False
+    ) -> Any:
         if out is not None:
             return reductions.through_numpy(
                 self, np.argmin, axis, out, {"keepdims": keepdims}
@@ -125,7 +129,8 @@ class Picking(Methods):
         if self._device.kind in ("auto", "cpu"):
             self._writable_array().fill(plain(value))
         else:
-            self[...] = np.asarray(plain(value)).astype(self.dtype)
+            filled = np.asarray(plain(value)).astype(self.dtype)
+            indexing.set_item(self, ..., filled)
 
     def nonzero(self) -> Any:
         result = calls.library(type(self), picks.NONZERO, (self,))
@@ -160,16 +165,24 @@ class Picking(Methods):
         if order is not None or self.dtype.kind not in "biufc":
             return self._call(np.argsort, self, axis, kind, order, stable=stable)
         return calls.library(
-            type(self), picks.ARGSORT, (self,), axis=plain(axis), kind=kind, stable=stable
+            type(self),
+            picks.ARGSORT,
+            (self,),
+            axis=plain(axis),
+            kind=kind,
+            stable=stable,
         )
 
     def partition(
         self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
     ) -> None:
         if self._device.kind in ("auto", "cpu"):
-            self._writable_array().partition(plain(kth), axis, kind, order)
+            host: Any = self._writable_array()
+            host.partition(plain(kth), axis, kind, order)
         else:
-            self[...] = self._call(np.partition, self, kth, axis, kind, order)
+            indexing.set_item(
+                self, ..., self._call(np.partition, self, kth, axis, kind, order)
+            )
 
     def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> Any:
         if sorter is not None:
@@ -184,9 +197,10 @@ class Picking(Methods):
                 axis=axis, kind=kind, order=order, stable=stable
             )
         else:
-            self[...] = calls.library(
+            ordered = calls.library(
                 type(self), picks.SORT, (self,), axis=axis, kind=kind, stable=stable
             )
+            indexing.set_item(self, ..., ordered)
 
 
 def _beyond(dtype: np.dtype[Any], bounds: tuple[Any, ...]) -> bool:

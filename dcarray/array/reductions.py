@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 
 from ..config import config, current
-from ..backends.registry import Device
 from ..dtypes import DType, is_recordable
 from ..layout import Layout
 from ..lazy import errstate, execute, graph
 from ..lazy.graph import Read
 from ..ops import elementwise as ops
-from ..ops.reduction import ALL, ANY, MAX, MIN, PROD, SUM
+from ..ops.reduction import ALL, ANY, PROD, SUM
 from ..ops.spec import Op, Signature
 from . import calls
 from .state import ArrayState
 
-__all__ = ["mean", "reduction", "standard_deviation", "variance"]
+__all__ = ["mean", "reduction", "variance"]
 
 _missing = np._NoValue
 
@@ -107,7 +106,9 @@ def reduction(
         if out is None:
             return _presented(cls, result)
         return _placed(result, out)
-    given = {k: _host(v) for k, v in options.items() if v is not _missing and v is not None}
+    given = {
+        k: _host(v) for k, v in options.items() if v is not _missing and v is not None
+    }
     if keepdims is not _missing:
         given["keepdims"] = keepdims
     if dtype is not None:
@@ -116,7 +117,11 @@ def reduction(
 
 
 def through_numpy(
-    x: ArrayState, method: Callable[..., Any], axis: Any, out: Any, given: dict[str, Any]
+    x: ArrayState,
+    method: Callable[..., Any],
+    axis: Any,
+    out: Any,
+    given: dict[str, Any],
 ) -> Any:
     """One NumPy call on the host."""
     cls = type(x)
@@ -203,7 +208,9 @@ def _averages(x: ArrayState, options: dict[str, Any], out: Any) -> bool:
     return x.dtype.char in "fd" and out is None and _fuses(x, options)
 
 
-def mean(x: ArrayState, axis: Any, dtype: Any, out: Any, keepdims: Any, where: Any) -> Any:
+def mean(
+    x: ArrayState, axis: Any, dtype: Any, out: Any, keepdims: Any, where: Any
+) -> Any:
     """`numpy.mean`."""
     keep = bool(keepdims) if keepdims is not _missing else False
     on_device = x._device.kind not in ("auto", "cpu")
@@ -271,11 +278,11 @@ def variance(
     given = _given(dtype, keepdims, where)
     if given_mean is not _missing:
         given["mean"] = _host(given_mean)
-    return through_numpy(x, np.std if root else np.var, axis, out, {"ddof": ddof, **given})
+    return through_numpy(
+        x, np.std if root else np.var, axis, out, {"ddof": ddof, **given}
+    )
 
 
 def _reduced(x: ArrayState, axes: tuple[int, ...], keep: bool) -> Any:
     """A sum that fuses even where its operand is small."""
     return _fused(x, SUM, axes, keep)
-
-

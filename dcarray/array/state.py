@@ -1,8 +1,8 @@
 """What an array is: a value seen through a layout, or an array of the host.
 
-`ArrayState` holds the four fields and the ways in and out of them.  An array whose memory
-is on the host and up to date keeps the NumPy array that shows it in ``_host``; small
-results begin that way and get a graph value only when one is needed.
+`ArrayState` holds the four fields and the ways in and out of them.  An array whose
+memory is on the host and up to date keeps the NumPy array that shows it in ``_host``;
+small results begin that way and get a graph value only when one is needed.
 """
 
 from __future__ import annotations

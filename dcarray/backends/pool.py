@@ -1,7 +1,8 @@
 """The memory pool: one class for every backend.
 
 Blocks are kept in size classes.  A block that is given back waits in a queue (so that a
-finaliser, which may run at any moment, takes no lock) and is sorted in at the next rent.
+finaliser, which may run at any moment, takes no lock) and is sorted in at the next
+rent.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ class Pool(Generic[Raw]):
             self._drop_idle(float("inf"))
             if sum(pool._held for pool in list(_pools)) + size > limit:
                 raise OutOfMemoryError(
-                    f"cannot allocate {size} bytes: the limit of the process is {limit}",
+                    f"cannot allocate {size} bytes: the process's limit is {limit}",
                     device=self.device,
                     memory=self._written(),
                     hint="raise the setting pool_process_limit",

@@ -25,9 +25,10 @@ FLAGS = (
     (8, "invalid", "invalid value"),
 )
 
-# The context variable behind `numpy.errstate`: its value is a new object at each change,
-# so that its identity tells whether what we know still holds.
-_variable: Any = getattr(np._core.umath, "_extobj_contextvar", None)
+# The context variable behind `numpy.errstate`: its value is a new object at each
+# change, so that its identity tells whether what we know still holds.
+_core: Any = getattr(np, "_core", None)
+_variable: Any = getattr(getattr(_core, "umath", None), "_extobj_contextvar", None)
 _last_state: object = None
 _last_mask = 0
 
@@ -83,7 +84,8 @@ def _read_filters() -> None:
     _last_length = len(filters)
     _last_head = filters[0] if filters else None
     _escalates = any(
-        entry[0] == "error" and issubclass(RuntimeWarning, entry[2]) for entry in filters
+        entry[0] == "error" and issubclass(RuntimeWarning, entry[2])
+        for entry in filters
     )
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..profile import Event, count, emit, is_active
 from ..backends.base import Backend, Executable
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for
@@ -22,9 +21,10 @@ from ..layout import Layout, dense_strides, view_host
 from ..ops.elementwise import CAST
 from ..ops.program import Program
 from ..ops.spec import Op, Signature
+from ..profile import Event, count, emit, is_active
 from . import errstate, recover, route
 from .fuse import Group, Target, fuse, fuse_plain
-from .graph import Read, State, Value, lock, pending_readers, record, stored
+from .graph import Read, State, Value, lock, pending_readers, record
 
 __all__ = [
     "evaluate",
@@ -116,7 +116,7 @@ class _Into:
 
 
 class _Accumulator:
-    """Where a reduction goes, and the strides of the temporary that NumPy would make."""
+    """Where a reduction goes, and the strides that NumPy's temporary would have."""
 
     __slots__ = ("buffer", "dtype", "layout", "order")
 

@@ -49,7 +49,7 @@ class PlannedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The groups that evaluating an array would run, in order; empty if it is stored."""
+    """The groups that evaluating an array would run, in order; none if it is stored."""
 
     groups: tuple[PlannedGroup, ...]
 

@@ -1,8 +1,9 @@
 """Grouping: from pending values to one program.
 
 `fuse` starts at the value that is wanted and takes in the operations that it is made
-of, as long as they can run in the same loop.  Slices, transposes and flips in between are
-pushed down to the leaves.  Each refusal is one line of `_can_inline`, with its reason.
+of, as long as they can run in the same loop.  Slices, transposes and flips in between
+are pushed down to the leaves.  Each refusal is one line of `_can_inline`, with its
+reason.
 """
 
 from __future__ import annotations
@@ -127,7 +128,8 @@ def fuse_plain(root: Value) -> Group | None:
     """`fuse` where every array has the one C-contiguous layout of the shape.
 
     The program is found by a key that is cheap to build: for each operation its row,
-    its dtypes and the numbers of its inputs.  None where anything asks for the long way.
+    its dtypes and the numbers of its inputs.  None where anything asks for the long
+    way.
     """
     expr = root.expr
     if expr is None or not expr.plain:
@@ -170,10 +172,10 @@ def fuse_plain(root: Value) -> Group | None:
             if deeper:
                 continue
         stack.pop()
-        value = expr.results[0]()  # type: ignore[assignment]
-        if value is None or id(value) in slots:
-            if value is None:
-                return None
+        result = expr.results[0]()
+        if result is None:
+            return None
+        if id(result) in slots:
             continue
         key.append(expr.op)
         key.append(expr.signature)
@@ -200,8 +202,8 @@ def fuse_plain(root: Value) -> Group | None:
                     scalars.append(operand)
                 key.append(_SCALAR_MARK)
                 key.append(slot)
-        slots[id(value)] = len(values)
-        values.append(value)
+        slots[id(result)] = len(values)
+        values.append(result)
         exprs.append(expr)
     if len(leaves) > current().max_group_inputs:
         return None
@@ -210,12 +212,10 @@ def fuse_plain(root: Value) -> Group | None:
         if value is root:
             continue
         readers = value.readers
-        if (value.binding is not None and value.binding() is not None) or (
-            readers is not None and len(readers) > uses[id(value)]
-        ):
-            if _outlives(value, {id(v) for v in values}):
-                outputs.append(value)
-                key.append(slots[id(value)])
+        more = readers is not None and len(readers) > uses[id(value)]
+        if (value.is_bound() or more) and _outlives(value, {id(v) for v in values}):
+            outputs.append(value)
+            key.append(slots[id(value)])
     found = tuple(key)
     program = _programs.get(found)
     if program is None:
@@ -259,7 +259,7 @@ def _fastest(shape: Shape, strides: Strides) -> int | None:
 
 # ------------------------------------------------------------------------------- walk
 def _walk(builder: _Builder, root: Read, target: Target) -> tuple[str, int]:
-    """Number the operations below ``root`` in post-order; iterative, never recursive."""
+    """Number the operations below ``root`` in post-order, without recursion."""
     if not _can_inline(builder, root, is_root=True):
         return "leaf", _leaf(builder, root)
     stack: list[tuple[Read, bool]] = [(root, False)]

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..config import current
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device
+from ..config import current
 from ..dtypes import DType
 from ..errors import DeviceMismatchError
 from ..layout import (
@@ -167,6 +167,8 @@ class Expr:
         File and line of the user's code.
     nodes : int
         Operations in this pending expression, shared ones counted once for each use.
+    held : int
+        Bytes of memory that it keeps alive, counted once for each use.
     plain : bool
         Whether all arrays in it, and its results, have the one C-contiguous layout of
         ``shape``.
@@ -175,6 +177,7 @@ class Expr:
     __slots__ = (
         "errstate",
         "frame",
+        "held",
         "inner",
         "inner_axis",
         "inputs",
@@ -207,6 +210,7 @@ class Expr:
         self.frame = user_frame()
         self.plain = plain
         self.nodes = 1
+        self.held = 0
         self.results: tuple[weakref.ref[Value], ...] = ()
 
 
@@ -220,9 +224,7 @@ def user_frame() -> tuple[str, int, Any]:
     space = frame.f_globals
     while frame.f_back is not None:
         package = space.get("__package__")
-        if not package or not (
-            package == _PACKAGE or package.startswith(_INSIDE)
-        ):
+        if not package or not (package == _PACKAGE or package.startswith(_INSIDE)):
             break
         frame = frame.f_back
         space = frame.f_globals
@@ -300,7 +302,9 @@ def record(
             _known_layout(shape, s, d.itemsize)
             for s, d in zip(strides, signature.outputs, strict=True)
         ]
-    expr = Expr(op, tuple(inputs), signature, shape, tuple(inner), axis, errstate, plain)
+    expr = Expr(
+        op, tuple(inputs), signature, shape, tuple(inner), axis, errstate, plain
+    )
     outputs = signature.outputs
     if len(outputs) == 1:
         values: tuple[Value, ...] = (Value(layouts[0], outputs[0], device, expr),)
@@ -316,17 +320,22 @@ def record(
         )
         expr.results = tuple([weakref.ref(value) for value in values])
     nodes = 1
+    held = 0
     with lock:
         for x in inputs:
             if type(x) is Read:
                 read = x.value
                 if read.expr is not None:
                     nodes += read.expr.nodes
+                    held += read.expr.held
+                elif read.buffer is not None:
+                    held += read.buffer.nbytes
                 if read.readers is None:
                     read.readers = list(expr.results)
                 else:
                     _add_reader(read.readers, expr.results)
     expr.nodes = nodes
+    expr.held = held
     return values
 
 
@@ -458,13 +467,14 @@ def common_device(devices: Sequence[Device], name: str) -> Device:
 
 def within_bounds(value: Value) -> bool:
     """Whether a pending value may stay pending."""
-    settings = current()
     expr = value.expr
     if expr is None:
         return True
-    if expr.nodes > settings.max_group_nodes:
-        return False
-    return True
+    settings = current()
+    return (
+        expr.nodes <= settings.max_group_nodes
+        and expr.held <= settings.max_pending_bytes
+    )
 
 
 if hasattr(os, "register_at_fork"):

@@ -9,11 +9,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..config import current
-from ..profile import Event, emit
 from ..backends.base import Backend
 from ..backends.buffer import resident
 from ..backends.registry import CPU, Device, backend_for
+from ..config import current
 from ..errors import (
     CompileError,
     DeviceError,
@@ -22,6 +21,7 @@ from ..errors import (
     OutOfMemoryError,
     UnsupportedError,
 )
+from ..profile import Event, emit
 from . import route
 
 __all__ = ["fallback_allowed", "run"]

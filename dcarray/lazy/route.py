@@ -1,7 +1,7 @@
 """Where a group runs.
 
-For each device: launch + bytes / bandwidth + operations / rate + the transfer of what is
-not valid there; the least wins.  Data stays where it is unless moving it pays.
+For each device: launch + bytes / bandwidth + operations / rate + the transfer of what
+is not valid there; the least wins.  Data stays where it is unless moving it pays.
 """
 
 from __future__ import annotations

@@ -21,15 +21,16 @@ import numpy as np
 
 from ...profile import Event, emit
 from ...render.llvm import NAME, RENDERER_VERSION
-from ...render.llvm_driver import DRIVER, DRIVER_NAME
+from ...render.llvm_driver import DRIVER
+from ...render.llvm_team import TEAM
 from ..cache import object_cache
 from .loops import struct_agrees
 
-__all__ = ["Engine", "Kernel", "data_address", "engine", "flag_functions"]
+__all__ = ["Call", "Engine", "Kernel", "data_address", "engine", "flag_functions"]
 
 logger = logging.getLogger("dcarray")
 
-Drive = Callable[[int, int, int, int], int]
+Call = Callable[..., int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,15 @@ class Kernel:
 
     address: int
     owner: Any
+
+
+@dataclass(frozen=True, slots=True)
+class TeamFunctions:
+    """What `llvm_team` defines."""
+
+    post: Call
+    lead: Call
+    help: Call
 
 
 class Engine:
@@ -59,10 +69,12 @@ class Engine:
             f"renderer {RENDERER_VERSION} llvmlite {llvmlite.__version__} "
             f"llvm {version} numpy {np.__version__} {self._cpu} {self._features}\n"
         )
-        driver = self.kernel(DRIVER, DRIVER_NAME)
-        word = ctypes.c_int64
-        self.drive: Drive = ctypes.CFUNCTYPE(word, word, word, word, word)(
-            driver.address
+        loader = self.kernel(DRIVER + TEAM, "dcarray_drive").owner
+        self.drive = _function(loader, "dcarray_drive", 4)
+        self.team = TeamFunctions(
+            _function(loader, "dcarray_post", 5),
+            _function(loader, "dcarray_lead", 6),
+            _function(loader, "dcarray_help", 2),
         )
 
     def kernel(self, text: str, name: str = NAME) -> Kernel:
@@ -115,6 +127,11 @@ class Engine:
         loader.add_object_file(llvm.ObjectFileRef.from_data(content))
         loader.finalize_object()
         return Kernel(loader.get_function_address(name), loader)
+
+
+def _function(loader: Any, name: str, arguments: int) -> Call:
+    kind = ctypes.CFUNCTYPE(*[ctypes.c_int64] * (arguments + 1))
+    return kind(loader.get_function_address(name))
 
 
 _lock = threading.Lock()

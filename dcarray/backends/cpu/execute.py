@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import math
 from collections.abc import Sequence
@@ -20,8 +21,9 @@ from .alone import run_alone
 from .engine import data_address, engine, flag_functions
 from .geometry import Geometry, geometry_of, view_through
 from .interpreter import BLOCK, Interpreter, Tiles, scalar_array
-from .launch import Bound, Built
+from .launch import Bound, Built, scratch_memory
 from .plan import Sketch, sketch_of
+from .team import run_together
 from .threads import available_threads, cut, run_slices
 
 __all__ = ["Executable"]
@@ -114,11 +116,25 @@ class Executable:
                 watch,
                 slots,
             )
-        slices = bound.slices(len(self.program.nodes))
-        threads = available_threads() if len(slices) > 1 else 1
-        if threads == 1 and len(slices) == 1:
-            found = bound.run(frame, slices[0], repair)
-            return merged([found]) if found else ()
+        threads = available_threads()
+        edges = bound.edges(len(self.program.nodes), threads)
+        slices = [range(a, b) for a, b in itertools.pairwise(edges)]
+        if threads > 1 and len(slices) > 1:
+            machine = engine()
+            assert machine is not None
+            size = bound.built.scratch
+            scratch = scratch_memory(size * threads)
+            reached = run_together(machine, frame, edges, scratch, size, threads)
+            if reached is not None:
+                slices = [
+                    range(place, piece.stop)
+                    for place, piece in zip(reached, slices, strict=True)
+                    if place != piece.stop
+                ]
+                if not slices:
+                    return ()
+        else:
+            threads = 1
         flags: list[dict[int, int]] = []
 
         def task(number: int) -> None:
@@ -163,7 +179,9 @@ class Executable:
         strides = tuple([array.strides for array in (*inputs, *outputs)])
         geometry = geometry_of(shape, strides, outputs[0].strides)
         tiles = Tiles.of(geometry, BLOCK, self.interpreter.joined)
-        slices = cut(tiles.count, math.prod(geometry.shape), len(self.program.nodes))
+        threads = available_threads()
+        elements = math.prod(geometry.shape)
+        slices = cut(tiles.count, elements, len(self.program.nodes), threads)
         flags: list[dict[int, int]] = []
 
         def task(number: int) -> None:
@@ -173,7 +191,7 @@ class Executable:
             if found:
                 flags.append(found)
 
-        run_slices(task, len(slices), available_threads() if len(slices) > 1 else 1)
+        run_slices(task, len(slices), threads)
         return merged(flags)
 
     def _scalars(self, scalars: Sequence[Any]) -> list[HostArray]:

@@ -14,13 +14,13 @@ import numpy as np
 
 from ...render.llvm_driver import Frame
 from ...render.plan import Plan
-from .engine import Drive, Kernel, data_address, flag_mask
+from .engine import Call, Kernel, data_address, flag_mask
 from .geometry import Geometry
 from .interpreter import Tiles
 from .loops import Loop
 from .threads import cut
 
-__all__ = ["Bound", "Built", "Repair"]
+__all__ = ["Bound", "Built", "Repair", "scratch_memory"]
 
 HostArray = np.ndarray[Any, Any]
 
@@ -37,7 +37,7 @@ class Built:
 
     plan: Plan
     kernel: Kernel
-    drive: Drive
+    drive: Call
     table: array[int]
     scratch: int
 
@@ -46,7 +46,7 @@ class Built:
         cls,
         plan: Plan,
         kernel: Kernel,
-        drive: Drive,
+        drive: Call,
         loops: Sequence[Loop],
         flags: tuple[int, int],
     ) -> Built:
@@ -95,7 +95,7 @@ class Bound:
         pattern = "=" + "q" * count + "".join(map(_pattern, plan.scalars))
         self._pack = struct.Struct(pattern).pack_into
         self._start = frame.pointers * 8
-        self._slices: list[range] | None = None
+        self._edges: dict[int, array[int]] = {}
         self._complex = any(dtype.kind == "c" for dtype in plan.scalars)
 
     def frame(
@@ -118,19 +118,22 @@ class Bound:
             frame[Frame.WATCH] = flag_mask(watch)
         return frame
 
-    def slices(self, operations: int) -> list[range]:
-        """The blocks, split among threads."""
-        if self._slices is None:
+    def edges(self, operations: int, threads: int) -> array[int]:
+        """Where the slices of a launch begin and end, in blocks."""
+        found = self._edges.get(threads)
+        if found is None:
             elements = math.prod(self.geometry.shape)
-            self._slices = cut(self.tiles.count, elements, operations)
-        return self._slices
+            slices = cut(self.tiles.count, elements, operations, threads)
+            found = array("q", [0, *(piece.stop for piece in slices)])
+            self._edges[threads] = found
+        return found
 
     def run(
         self, frame: array[int], blocks: range, repair: Repair | None
     ) -> dict[int, int]:
         """Compute some blocks; those that raise watched flags go to ``repair``."""
         drive = self.built.drive
-        scratch = _scratch(self.built.scratch)
+        scratch = scratch_memory(self.built.scratch)
         address = frame.buffer_info()[0]
         start, stop = blocks.start, blocks.stop
         found: dict[int, int] = {}
@@ -187,7 +190,7 @@ class _Memory(threading.local):
 _memory = _Memory()
 
 
-def _scratch(size: int) -> int:
+def scratch_memory(size: int) -> int:
     """Address of at least ``size`` bytes that belong to the calling thread."""
     if size > _memory.size:
         _memory.holder = np.empty(size + 64, np.uint8)

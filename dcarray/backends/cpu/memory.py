@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...layout import Layout
+from ...layout import Layout, view_host
 from ..pool import Pool
 
 __all__ = ["host_pool", "rent", "view"]
@@ -62,4 +62,6 @@ def rent(pool: Pool[HostArray], nbytes: int) -> HostArray:
 
 def view(memory: HostArray, layout: Layout, dtype: np.dtype[Any]) -> HostArray:
     """``memory`` seen as an array."""
-    return np.ndarray(layout.shape, dtype, memory, layout.offset, layout.strides)
+    if memory.flags.c_contiguous:
+        return np.ndarray(layout.shape, dtype, memory, layout.offset, layout.strides)
+    return view_host(memory, layout, dtype)

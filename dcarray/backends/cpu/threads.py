@@ -30,13 +30,14 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
-def cut(count: int, elements: int, operations: int) -> list[range]:
+def cut(count: int, elements: int, operations: int, threads: int) -> list[range]:
     """Split ``count`` blocks into slices: one where threads do not pay, else so many
     that the threads end together and Ctrl-C is seen."""
     work = elements * max(1, operations)
     if work < THREADED:
         return [range(count)]
-    wanted = min(count, max(8, work // SLICE))
+    least = 4 * threads if threads > 1 else 1
+    wanted = min(count, max(least, work // SLICE))
     edges = [count * k // wanted for k in range(wanted + 1)]
     return [range(a, b) for a, b in itertools.pairwise(edges)]
 
