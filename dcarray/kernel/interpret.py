@@ -157,16 +157,16 @@ class _Run:
         )
         counter = start
         while True:
-            # The difference tells an end beyond the dtype's range from a wrapped one.
             ahead = np.where(step > 0, counter < stop, counter > stop)
             active = _also(mask, ahead & (step != 0))
             if not active.any():
                 return
             self.names[node.name] = counter
             self.body(node.body, active)
-            left = np.where(step > 0, stop - counter > step, stop - counter < step)
-            mask = active & left
-            counter = np.where(mask, counter + step, counter).astype(counter.dtype)
+            following = (counter + step).astype(counter.dtype)
+            # A counter that wraps round at the end of its dtype has passed the stop.
+            mask = active & ((following > counter) == (step > 0))
+            counter = following
 
     def store(self, node: nodes.Store, mask: NDArray | None) -> None:
         index, _ = self.index(node.array, node.index, mask)

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,16 +12,28 @@ import numpy as np
 from . import nodes
 from .language import PRIMITIVES
 from .verify import verify
+from .walk import (
+    assigned,
+    children,
+    expressions,
+    names,
+    parts,
+    rebuild,
+    rebuild_body,
+    rebuild_statement,
+    statements,
+    used,
+    with_children,
+)
 
 __all__ = [
     "eliminate_dead",
     "fold_constants",
     "inline_single_uses",
+    "rebuild",
     "share_subexpressions",
     "simplify",
 ]
-
-Rewrite = Callable[[nodes.Scalar], nodes.Scalar]
 
 
 def simplify(kernel: nodes.Kernel) -> nodes.Kernel:
@@ -33,123 +43,25 @@ def simplify(kernel: nodes.Kernel) -> nodes.Kernel:
     return verify(eliminate_dead(kernel))
 
 
-# --------------------------------------------------------------------- traversal
-def children(node: nodes.Scalar) -> tuple[nodes.Scalar, ...]:
-    """The operands of an expression."""
-    if isinstance(node, nodes.Apply):
-        return node.arguments
-    if isinstance(node, nodes.Cast):
-        return (node.argument,)
-    if isinstance(node, nodes.Select):
-        return (node.condition, node.when_true, node.when_false)
-    if isinstance(node, nodes.Load):
-        return (node.index,)
-    return ()
-
-
-def with_children(node: nodes.Scalar, operands: list[nodes.Scalar]) -> nodes.Scalar:
-    """The same expression over other operands."""
-    if isinstance(node, nodes.Apply):
-        return replace(node, arguments=tuple(operands))
-    if isinstance(node, nodes.Cast):
-        return replace(node, argument=operands[0])
-    if isinstance(node, nodes.Select):
-        return nodes.Select(operands[0], operands[1], operands[2], node.dtype)
-    if isinstance(node, nodes.Load):
-        return replace(node, index=operands[0])
-    return node
-
-
-def rebuild(node: nodes.Scalar, change: Rewrite) -> nodes.Scalar:
-    """``change`` applied to every part of an expression, operands first."""
-    operands = children(node)
-    if operands:
-        changed = [rebuild(item, change) for item in operands]
-        if any(new is not old for new, old in zip(changed, operands)):
-            node = with_children(node, changed)
-    return change(node)
-
-
-def rebuild_statement(node: nodes.Statement, change: Rewrite) -> nodes.Statement:
-    """``change`` applied to every expression of a statement, bodies included."""
-    if isinstance(node, (nodes.Let, nodes.Assign)):
-        return replace(node, value=rebuild(node.value, change))
-    if isinstance(node, (nodes.Store, nodes.Atomic)):
-        index = rebuild(node.index, change)
-        return replace(node, index=index, value=rebuild(node.value, change))
-    if isinstance(node, nodes.For):
-        start = rebuild(node.start, change)
-        stop = rebuild(node.stop, change)
-        step = rebuild(node.step, change)
-        return nodes.For(node.name, start, stop, step, rebuild_body(node.body, change))
-    if isinstance(node, nodes.While):
-        body = rebuild_body(node.body, change)
-        return nodes.While(rebuild(node.condition, change), body)
-    if isinstance(node, nodes.If):
-        body = rebuild_body(node.body, change)
-        otherwise = rebuild_body(node.otherwise, change)
-        return nodes.If(rebuild(node.condition, change), body, otherwise)
-    return node
-
-
-def rebuild_body(body: nodes.Body, change: Rewrite) -> nodes.Body:
-    """``change`` applied to every expression of a body."""
-    return tuple(rebuild_statement(node, change) for node in body)
-
-
-def statements(body: nodes.Body) -> Iterator[nodes.Statement]:
-    """Every statement, also those inside others."""
-    for node in body:
-        yield node
-        if isinstance(node, (nodes.For, nodes.While, nodes.If)):
-            yield from statements(node.body)
-        if isinstance(node, nodes.If):
-            yield from statements(node.otherwise)
-
-
-def expressions(node: nodes.Statement) -> tuple[nodes.Scalar, ...]:
-    """The expressions of a statement itself, not those of its bodies."""
-    if isinstance(node, (nodes.Let, nodes.Assign)):
-        return (node.value,)
-    if isinstance(node, (nodes.Store, nodes.Atomic)):
-        return (node.index, node.value)
-    if isinstance(node, nodes.For):
-        return (node.start, node.stop, node.step)
-    if isinstance(node, (nodes.While, nodes.If)):
-        return (node.condition,)
-    return ()
-
-
-def parts(node: nodes.Scalar) -> Iterator[nodes.Scalar]:
-    """An expression and everything below it."""
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        yield item
-        stack.extend(children(item))
-
-
-def assigned(body: nodes.Body) -> set[str]:
-    """Variables whose value changes after their definition."""
-    return {node.name for node in statements(body) if isinstance(node, nodes.Assign)}
-
-
-def used(kernel: nodes.Kernel) -> Counter[str]:
-    """How often each name is read."""
-    count: Counter[str] = Counter()
-    found = [item for node in statements(kernel.body) for item in expressions(node)]
-    for expression in (*found, *kernel.results):
-        for part in parts(expression):
-            if isinstance(part, nodes.Name):
-                count[part.name] += 1
-    return count
-
-
-# ------------------------------------------------------------------------ passes
 def fold_constants(kernel: nodes.Kernel) -> nodes.Kernel:
     """Compute what depends on constants alone."""
-    results = tuple(rebuild(item, _fold) for item in kernel.results)
-    return replace(kernel, body=rebuild_body(kernel.body, _fold), results=results)
+    variables = assigned(kernel.body)
+    known: dict[str, nodes.Constant] = {}
+
+    def change(node: nodes.Scalar) -> nodes.Scalar:
+        if isinstance(node, nodes.Name):
+            return known.get(node.name, node)
+        return _fold(node)
+
+    def done(node: nodes.Statement) -> None:
+        if not isinstance(node, nodes.Let) or node.name in variables:
+            return
+        if isinstance(node.value, nodes.Constant):
+            known[node.name] = node.value
+
+    body = rebuild_body(kernel.body, change, done)
+    results = tuple(rebuild(item, change) for item in kernel.results)
+    return replace(kernel, body=body, results=results)
 
 
 def _fold(node: nodes.Scalar) -> nodes.Scalar:
@@ -300,28 +212,48 @@ class _Sharing:
 
 
 def eliminate_dead(kernel: nodes.Kernel) -> nodes.Kernel:
-    """Remove variables that nothing reads, and branches and loops without effect."""
+    """Remove variables that no result or store depends on, and branches and loops
+    that are left without effect."""
+    live = set(names(*kernel.results))
     while True:
-        count = used(kernel)
-        body = _living(kernel.body, count)
-        if body == kernel.body:
-            return kernel
-        kernel = replace(kernel, body=body)
+        before = len(live)
+        _enliven(kernel.body, live)
+        if len(live) == before:
+            return replace(kernel, body=_living(kernel.body, live))
 
 
-def _living(body: nodes.Body, count: Counter[str]) -> nodes.Body:
+def _enliven(body: nodes.Body, live: set[str]) -> bool:
+    """Add the names that living statements read; whether there is such a statement."""
+    effect = False
+    for node in body:
+        if isinstance(node, (nodes.Let, nodes.Assign)):
+            alive = node.name in live
+        elif isinstance(node, (nodes.For, nodes.While)):
+            alive = _enliven(node.body, live)
+        elif isinstance(node, nodes.If):
+            alive = any([_enliven(node.body, live), _enliven(node.otherwise, live)])
+        else:
+            alive = True
+        if alive:
+            effect = True
+            live.update(names(*expressions(node)))
+    return effect
+
+
+def _living(body: nodes.Body, live: set[str]) -> nodes.Body:
     kept: list[nodes.Statement] = []
     for node in body:
-        if isinstance(node, (nodes.Let, nodes.Assign)) and not count[node.name]:
+        if isinstance(node, (nodes.Let, nodes.Assign)) and node.name not in live:
             continue
-        if isinstance(node, (nodes.For, nodes.If)):
-            node = replace(node, body=_living(node.body, count))
-            if isinstance(node, nodes.If):
-                node = replace(node, otherwise=_living(node.otherwise, count))
-            if not node.body and not (isinstance(node, nodes.If) and node.otherwise):
+        if isinstance(node, (nodes.For, nodes.While)):
+            node = replace(node, body=_living(node.body, live))
+            if not node.body:
                 continue
-        elif isinstance(node, nodes.While):
-            node = replace(node, body=_living(node.body, count))
+        elif isinstance(node, nodes.If):
+            inner = _living(node.body, live)
+            node = replace(node, body=inner, otherwise=_living(node.otherwise, live))
+            if not node.body and not node.otherwise:
+                continue
         kept.append(node)
     return tuple(kept)
 
@@ -339,28 +271,20 @@ def inline_single_uses(kernel: nodes.Kernel) -> nodes.Kernel:
     def moved(node: nodes.Scalar) -> nodes.Scalar:
         return inlined.get(node.name, node) if isinstance(node, nodes.Name) else node
 
-    within = [
-        item
+    inside = {
+        name
         for node in kernel.body
         if isinstance(node, (nodes.For, nodes.While, nodes.If))
         for part in statements((node,))
-        for item in expressions(part)
-    ]
-    inside = {
-        part.name
-        for expression in within
-        for part in parts(expression)
-        if isinstance(part, nodes.Name)
+        for name in names(*expressions(part))
     }
     body: list[nodes.Statement] = []
     for node in kernel.body:
         node = rebuild_statement(node, moved)
         if isinstance(node, nodes.Let) and count[node.name] == 1:
-            names = {
-                part.name for part in parts(node.value) if isinstance(part, nodes.Name)
-            }
             loads = any(isinstance(part, nodes.Load) for part in parts(node.value))
-            stays = node.name in inside or node.name in variables or names & variables
+            reads = {node.name, *names(node.value)}
+            stays = node.name in inside or reads & variables
             if not stays and not loads:
                 inlined[node.name] = node.value
                 continue

@@ -135,17 +135,21 @@ def minimum(x: Scalar, y: Scalar) -> Scalar:
 
 
 def fmax(x: Scalar, y: Scalar) -> Scalar:
-    """NaN loses."""
+    """NaN loses.  Of 0.0 and -0.0, NumPy takes either, by position in the array."""
     if is_boolean(x):
         return x | y
-    return x if less_equal(y, x) or isnan_any(y) else y
+    if is_narrow(x) or is_complex(x):
+        return x if less_equal(y, x) or isnan_any(y) else y
+    return x if x > y or isnan(y) else y
 
 
 def fmin(x: Scalar, y: Scalar) -> Scalar:
-    """NaN loses."""
+    """NaN loses.  Of 0.0 and -0.0, NumPy takes either, by position in the array."""
     if is_boolean(x):
         return x & y
-    return x if less_equal(x, y) or isnan_any(y) else y
+    if is_narrow(x) or is_complex(x):
+        return x if less_equal(x, y) or isnan_any(y) else y
+    return x if x < y or isnan(y) else y
 
 
 def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
@@ -153,8 +157,11 @@ def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     if is_complex(x):
         raised = x if isnan_any(x) or ahead(x, low) else low
         return raised if isnan_any(raised) or ahead(high, raised) else high
-    raised = low if x < low or (isnan(low) and not isnan(x)) else x
-    return high if raised > high or (isnan(high) and not isnan(raised)) else raised
+    if is_narrow(x):
+        raised = x if x >= low or isnan(x) else low
+        return raised if raised <= high or isnan(raised) else high
+    raised = x if x > low or isnan(x) else low
+    return raised if raised < high or isnan(raised) else high
 
 
 def ahead(x: Scalar, y: Scalar) -> Scalar:
