@@ -62,6 +62,6 @@ def rent(pool: Pool[HostArray], nbytes: int) -> HostArray:
 
 def view(memory: HostArray, layout: Layout, dtype: np.dtype[Any]) -> HostArray:
     """``memory`` seen as an array."""
-    if memory.flags.c_contiguous:
+    if memory.flags.c_contiguous and layout.size:
         return np.ndarray(layout.shape, dtype, memory, layout.offset, layout.strides)
     return view_host(memory, layout, dtype)
