@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["DRIVER", "DRIVER_NAME", "MAX_AXES", "MAX_OPERANDS", "Frame"]
-
-DRIVER_NAME = "dcarray_drive"
+__all__ = ["DRIVER", "MAX_AXES", "MAX_OPERANDS", "Frame"]
 
 MAX_OPERANDS = 128
 MAX_AXES = 64
