@@ -34,6 +34,35 @@ from .elementwise.selection import promote
 from .error_function import erf, erfc
 from .spec import Kind, Op, Signature
 
+__all__ = [
+    "CELU",
+    "ELU",
+    "ERF",
+    "ERFC",
+    "GELU",
+    "GELU_TANH",
+    "HARDTANH",
+    "HARD_SHRINK",
+    "HARD_SIGMOID",
+    "HARD_SWISH",
+    "LEAKY_RELU",
+    "LOG_SIGMOID",
+    "MISH",
+    "RELU",
+    "RELU6",
+    "RSQRT",
+    "SELU",
+    "SIGMOID",
+    "SILU",
+    "SINC",
+    "SOFTPLUS",
+    "SOFTSIGN",
+    "SOFT_SHRINK",
+    "TABLE",
+    "TANHSHRINK",
+    "trace",
+]
+
 
 # ------------------------------------------------------------------------ bodies
 def sigmoid(x: Scalar) -> Scalar:

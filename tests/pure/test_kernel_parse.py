@@ -174,9 +174,6 @@ def test_weak_literals_keep_the_dtype() -> None:
 def test_control_flow_is_pythons(
     function: Callable[..., Any], values: np.ndarray[Any, Any]
 ) -> None:
-    def plain(x: Any) -> Any:
-        return function(type(x).__mro__[0](x))
-
     got = run(function, values)
     if function is loop_in_branch:
         want = [math.factorial(n) if n > 3 else -n for n in values.tolist()]
