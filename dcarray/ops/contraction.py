@@ -15,12 +15,14 @@ from .spec import Kind, Op
 __all__ = [
     "CONVOLVE",
     "CORRELATE",
+    "CROSS",
     "DOT",
     "EINSUM",
     "INNER",
     "KRON",
     "MATMUL",
     "MATVEC",
+    "MULTI_DOT",
     "OUTER",
     "TABLE",
     "TENSORDOT",
@@ -47,6 +49,10 @@ def _vecmat(x: NDArray, y: NDArray) -> Any:
     return np.matmul(np.conjugate(x)[..., np.newaxis, :], y)[..., 0, :]
 
 
+def _multi_dot(*arrays: NDArray) -> Any:
+    return np.linalg.multi_dot(arrays)
+
+
 MATMUL = Op("matmul", Kind.CONTRACTION, np.matmul, 2)
 MATVEC = Op("matvec", Kind.CONTRACTION, getattr(np, "matvec", _matvec), 2)
 VECMAT = Op("vecmat", Kind.CONTRACTION, getattr(np, "vecmat", _vecmat), 2)
@@ -55,9 +61,11 @@ DOT = Op("dot", Kind.CONTRACTION, np.dot, 2)
 VDOT = Op("vdot", Kind.CONTRACTION, np.vdot, 2)
 INNER = Op("inner", Kind.CONTRACTION, np.inner, 2)
 OUTER = Op("outer", Kind.CONTRACTION, np.outer, 2)
+CROSS = Op("cross", Kind.CONTRACTION, np.cross, 2)
 KRON = Op("kron", Kind.CONTRACTION, np.kron, 2)
 TENSORDOT = Op("tensordot", Kind.CONTRACTION, np.tensordot, 2)
 EINSUM = Op("einsum", Kind.CONTRACTION, _einsum, 0)
+MULTI_DOT = Op("linalg.multi_dot", Kind.CONTRACTION, _multi_dot, 0)
 CONVOLVE = Op("convolve", Kind.CONTRACTION, np.convolve, 2)
 CORRELATE = Op("correlate", Kind.CONTRACTION, np.correlate, 2)
 
@@ -65,7 +73,7 @@ TABLE: dict[str, Op] = {
     row.name: row
     for row in (
         *(MATMUL, MATVEC, VECMAT, VECDOT, DOT, VDOT, INNER, OUTER, KRON),
-        *(TENSORDOT, EINSUM, CONVOLVE, CORRELATE),
+        *(TENSORDOT, EINSUM, CONVOLVE, CORRELATE, CROSS, MULTI_DOT),
     )
 }
 """Rows by name."""

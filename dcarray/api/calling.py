@@ -1,0 +1,138 @@
+"""Public functions made of rows: NumPy itself on host labels, the device's library on a
+named device."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..array import DeviceArray, calls
+from ..array.fallback import on_host
+from ..backends.registry import AUTO, Device
+from ..config import current
+from ..ops.spec import Op
+from .coverage import native
+
+__all__ = ["call_row", "named_device", "presented", "served", "stored_in"]
+
+
+def named_device(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Device:
+    """The named device on which an argument is, or ``auto``.
+
+    Parameters
+    ----------
+    arguments : sequence
+        Arrays, lists and tuples of arrays, and anything else.
+    keywords : mapping
+        The same.
+
+    Raises
+    ------
+    DeviceMismatchError
+        Arguments on two of them.
+    """
+    found = []
+    for x in (*arguments, *keywords.values()):
+        if isinstance(x, DeviceArray):
+            found.append(x)
+        elif type(x) in (list, tuple):
+            found += [item for item in x if isinstance(item, DeviceArray)]
+    if all([x._device is AUTO for x in found]):
+        return AUTO
+    device = calls.device_of(found, "arguments")
+    return AUTO if device.kind in ("auto", "cpu") else device
+
+
+def presented(result: Any) -> Any:
+    """A result as the setting ``scalars`` wants it."""
+    if isinstance(result, DeviceArray) and not result.shape:
+        return result._array()[()] if current().scalars == "numpy" else result
+    return result
+
+
+def stored_in(out: Any, result: Any) -> Any:
+    """``result`` in the memory of ``out``, if that is given.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Shapes that differ; a conversion that loses the kind of the numbers.
+    """
+    if out is None:
+        return presented(result)
+    if out.shape != result.shape:
+        raise ValueError(f"out has shape {out.shape}, the result has {result.shape}")
+    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        raise TypeError(
+            f"Cannot cast the result from {result.dtype!r} to {out.dtype!r} with "
+            "casting rule 'same_kind'"
+        )
+    out[...] = result
+    return out
+
+
+def call_row(row: Op, operands: Sequence[Any], out: Any = None, **options: Any) -> Any:
+    """A row on a named device.
+
+    Returns
+    -------
+    DeviceArray or tuple of DeviceArray
+    """
+    result = calls.library(DeviceArray, row, operands, **options)
+    if isinstance(result, tuple):
+        return tuple([presented(item) for item in result])
+    return stored_in(out, result)
+
+
+def served(row: Op, result: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """The public function of a row.
+
+    Parameters
+    ----------
+    row : Op
+        Its oracle is a function of NumPy, whose first `Op.inputs` parameters are the
+        operands.
+    result : callable, optional
+        What makes several results one object, a named tuple for example.
+
+    Returns
+    -------
+    callable
+        With the name, the documentation and the signature of NumPy's function.
+    """
+    function = row.numpy
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        if named_device(arguments, keywords) is AUTO:
+            return on_host(DeviceArray, function, *arguments, **keywords)
+        given = inspect.signature(function).bind(*arguments, **keywords)
+        options = given.arguments
+        operands = _taken(function, row.inputs, options)
+        found = call_row(row, operands, options.pop("out", None), **options)
+        if result is not None and isinstance(found, tuple):
+            return result(*found)
+        return found
+
+    call.__module__ = function.__module__.replace("numpy", "dcarray", 1)
+    return native(call)
+
+
+def _taken(
+    function: Callable[..., Any], number: int, options: dict[str, Any]
+) -> list[Any]:
+    """The operands among the arguments, without those that are None at the end, and
+    what is given as ``*args``."""
+    operands = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            operands += options.pop(parameter.name, ())
+        elif len(operands) < number and parameter.name in options:
+            operands.append(options.pop(parameter.name))
+    while operands and operands[-1] is None:
+        operands.pop()
+    return operands

@@ -1,0 +1,90 @@
+"""`Generator`: NumPy's, with `DeviceArray`s as arguments and results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..array.methods import plain
+from .drawing import drawn, shuffled
+
+__all__ = ["Generator", "default_rng"]
+
+_Numpy = np.random.Generator
+
+
+class Generator(_Numpy):
+    """Random numbers from a bit generator, the same streams as
+    `numpy.random.Generator` gives.
+
+    Parameters
+    ----------
+    bit_generator : BitGenerator
+        `PCG64` and its kin.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.bit_generator,)
+
+    def __repr__(self) -> str:
+        return f"{self} at 0x{id(self):X}"
+
+    def __str__(self) -> str:
+        return f"Generator({type(self.bit_generator).__name__})"
+
+    shuffle = shuffled(_Numpy.shuffle)
+    beta = drawn(_Numpy.beta)
+    binomial = drawn(_Numpy.binomial)
+    bytes = drawn(_Numpy.bytes)
+    chisquare = drawn(_Numpy.chisquare)
+    choice = drawn(_Numpy.choice)
+    dirichlet = drawn(_Numpy.dirichlet)
+    exponential = drawn(_Numpy.exponential)
+    f = drawn(_Numpy.f)
+    gamma = drawn(_Numpy.gamma)
+    geometric = drawn(_Numpy.geometric)
+    gumbel = drawn(_Numpy.gumbel)
+    hypergeometric = drawn(_Numpy.hypergeometric)
+    integers = drawn(_Numpy.integers)
+    laplace = drawn(_Numpy.laplace)
+    logistic = drawn(_Numpy.logistic)
+    lognormal = drawn(_Numpy.lognormal)
+    logseries = drawn(_Numpy.logseries)
+    multinomial = drawn(_Numpy.multinomial)
+    multivariate_hypergeometric = drawn(_Numpy.multivariate_hypergeometric)
+    multivariate_normal = drawn(_Numpy.multivariate_normal)
+    negative_binomial = drawn(_Numpy.negative_binomial)
+    noncentral_chisquare = drawn(_Numpy.noncentral_chisquare)
+    noncentral_f = drawn(_Numpy.noncentral_f)
+    normal = drawn(_Numpy.normal)
+    pareto = drawn(_Numpy.pareto)
+    permutation = drawn(_Numpy.permutation)
+    permuted = drawn(_Numpy.permuted)
+    poisson = drawn(_Numpy.poisson)
+    power = drawn(_Numpy.power)
+    random = drawn(_Numpy.random)
+    rayleigh = drawn(_Numpy.rayleigh)
+    standard_cauchy = drawn(_Numpy.standard_cauchy)
+    standard_exponential = drawn(_Numpy.standard_exponential)
+    standard_gamma = drawn(_Numpy.standard_gamma)
+    standard_normal = drawn(_Numpy.standard_normal)
+    standard_t = drawn(_Numpy.standard_t)
+    triangular = drawn(_Numpy.triangular)
+    uniform = drawn(_Numpy.uniform)
+    vonmises = drawn(_Numpy.vonmises)
+    wald = drawn(_Numpy.wald)
+    weibull = drawn(_Numpy.weibull)
+    zipf = drawn(_Numpy.zipf)
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """A generator on the default bit generator, as `numpy.random.default_rng`.
+
+    Parameters
+    ----------
+    seed : None, int, array_like, SeedSequence, BitGenerator, Generator or RandomState
+        A `Generator` is given back as it is.
+    """
+    found = np.random.default_rng(plain(seed))
+    return found if isinstance(found, Generator) else Generator(found.bit_generator)
