@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError
-from ..kernel import nodes
 from ..kernel.language import (
     PI,
     Scalar,
@@ -29,7 +28,6 @@ from ..kernel.language import (
     widen,
 )
 from . import elementwise
-from .bodies import body_kernel
 from .elementwise.selection import promote
 from .error_function import erf, erfc
 from .spec import Kind, Op, Signature
@@ -197,6 +195,10 @@ def trace(
         One result of ``record`` for each output.  Constants of the body are handed to
         ``record`` as NumPy scalars.
     """
+    # The kernel language loads with the first composed operation, not with dcarray.
+    from ..kernel import nodes
+    from .bodies import body_kernel
+
     signature = op.resolve(tuple(dtypes))
     kernel = body_kernel(op, signature.inputs)
     values: dict[str, Any] = {}
