@@ -16,8 +16,9 @@ from ..config import config, current
 from ..dtypes import DType, is_recordable
 from ..errors import DTypeError
 from ..layout import Layout, broadcast_shapes, broadcast_strides
-from ..lazy import errstate, execute, graph
+from ..lazy import errstate, execute, graph, route
 from ..lazy.graph import Read, Value
+from ..lazy.libraries import call_library
 from ..ops.elementwise import CAST, POWER, WHERE
 from ..ops.spec import Kind, Op, Signature
 from .state import ArrayState, check_dtype
@@ -512,9 +513,10 @@ def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -
     """Call an operation that does not fuse, on the operands' device."""
     operands = [as_operand(x) if _is_arraylike(x) else x for x in operands]
     device = device_of(operands, op.name)
-    if device is AUTO or device.kind in ("auto", "cpu"):
+    if route.candidates(device) == ["cpu"] or _is_host_only(operands, device):
         hosts = [_as_host(x) for x in operands]
-        return wrap(cls, oracle(op)(*hosts, **options), device)
+        named = {name: _as_host(x) for name, x in options.items()}
+        return wrap(cls, oracle(op)(*hosts, **named), device)
     given = [_moved(cls, x, device)._read() if _is_array(x) else x for x in operands]
     options = {
         name: x._read() if isinstance(x, ArrayState) else x
@@ -522,11 +524,18 @@ def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -
     }
     results = [
         cls._of_buffer(buffer, layout, dtype, device)
-        for buffer, layout, dtype in execute.library(
+        for buffer, layout, dtype in call_library(
             op, oracle(op), given, device, options
         )
     ]
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _is_host_only(operands: Sequence[Any], device: Device) -> bool:
+    """Whether ``auto`` has no choice: other devices do not know these dtypes."""
+    return device.kind in ("auto", "cpu") and not all(
+        [is_recordable(x.dtype) for x in operands if _is_array(x)]
+    )
 
 
 def _is_array(x: Any) -> bool:

@@ -12,11 +12,11 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 
 from ..backends.buffer import Buffer
-from ..backends.registry import AUTO, backend_for, device_of
+from ..backends.registry import AUTO, device_of
 from ..config import current
 from ..dtypes import is_recordable
 from ..layout import Layout
-from ..lazy import errstate, execute
+from ..lazy import errstate, execute, recover
 from ..ops.reduction import ALL, ANY, MAX, MIN, PROD, SUM
 from . import calls, reductions
 from .movement import copied, moved, reshaped
@@ -255,7 +255,7 @@ class Methods(Operators):
             return made
         check_dtype(self.dtype, target)
         buffer = Buffer.of_host(host)
-        buffer.read_on(backend_for(str(target)))
+        recover.place(buffer, str(target))
         layout = Layout.of(host, buffer.start)
         return type(self)._of_buffer(buffer, layout, host.dtype, target)
 
@@ -269,7 +269,7 @@ class Methods(Operators):
         execute.evaluate((read.value,))
         buffer = read.value.buffer
         if target.kind != "auto" and buffer is not None and not buffer.is_shared:
-            buffer.read_on(backend_for(str(target)))
+            recover.place(buffer, str(target))
         return self
 
     def byteswap(self, inplace: bool = False) -> Any:

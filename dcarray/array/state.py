@@ -7,7 +7,6 @@ small results begin that way and get a graph value only when one is needed.
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..backends.registry import AUTO, Device, backend_for
 from ..dtypes import DType
 from ..errors import UnsupportedError
 from ..layout import Layout, address_of
-from ..lazy import execute, graph
+from ..lazy import execute, graph, recover
 from ..lazy.graph import Binding, Read, State, Value
 
 __all__ = ["ArrayState", "HostArray", "check_dtype"]
@@ -102,8 +101,7 @@ class ArrayState:
             return cls._of_host(np.empty(shape, dtype), device)
         check_dtype(dtype, device)
         layout = Layout.dense(shape, dtype.itemsize)
-        backend = backend_for(str(device))
-        buffer = Buffer.empty(backend, layout.size * dtype.itemsize)
+        buffer = recover.empty(layout.size * dtype.itemsize, str(device))
         return cls._of_buffer(buffer, layout, dtype, device)
 
     def _sibling(self, layout: Layout, dtype: DType) -> Self:
@@ -128,7 +126,7 @@ class ArrayState:
         view._device = self._device
         view._locked = self._locked
         assert self._binding is not None
-        self._binding.hosts.append(weakref.ref(view))
+        self._binding.remember_host(view)
         return view
 
     # --------------------------------------------------------------------- the graph
@@ -142,7 +140,7 @@ class ArrayState:
             layout = _layout_of(host, buffer)
             value = graph.stored(buffer, layout, host.dtype, self._device)
             binding = self._binding = Binding(value)
-            binding.hosts.append(weakref.ref(self))
+            binding.remember_host(self)
             self._view = (layout, host.dtype)
         return binding
 
@@ -198,7 +196,7 @@ class ArrayState:
         if self._device is AUTO or self._device.kind in ("auto", "cpu"):
             self._host = host
             assert self._binding is not None
-            self._binding.hosts.append(weakref.ref(self))
+            self._binding.remember_host(self)
         return host
 
     def _writable_array(self) -> HostArray:
@@ -218,6 +216,15 @@ class ArrayState:
         assert buffer is not None
         buffer.write_on(backend_for("cpu"))
         return host
+
+    def _forget_host(self) -> None:
+        """The memory was written on a device: what the host has is stale."""
+        host = self._host
+        if host is not None:
+            self._read()  # how the array lies in its memory
+            if not host.flags.writeable:
+                self._locked = True
+            self._host = None
 
     def _is_on_host(self) -> bool:
         """Whether reading on the host is free of transfers."""

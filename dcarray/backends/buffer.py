@@ -3,6 +3,8 @@ coherence.  It knows nothing of laziness."""
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 import weakref
 import zlib
@@ -11,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from ..config import current
-from ..errors import DeviceError
+from ..errors import DeviceError, DeviceLostError
 from ..layout import Layout, address_of
 from ..profile import Event, emit
 from .base import Backend, Memory
 from .registry import backend_for
+from .retry import retried
 
 __all__ = ["Buffer", "resident"]
 
@@ -23,6 +26,10 @@ HostArray = np.ndarray[Any, Any]
 
 _buffers: weakref.WeakSet[Buffer] = weakref.WeakSet()
 """Buffers with a copy on a device other than the CPU, for spilling."""
+
+_locks = [threading.RLock() for _ in range(16)]
+"""Each buffer is guarded by one of them.  Nothing below takes the graph's lock, and a
+thread that holds one takes no other but a pool's."""
 
 
 class Buffer:
@@ -40,6 +47,8 @@ class Buffer:
         Set while somebody outside can write the host's memory: True for ever, a weak
         reference as long as its referent lives.  No copy on another device is kept
         then.
+    users : int
+        How many running kernels work on it: meanwhile no copy is given up.
     """
 
     __slots__ = (
@@ -51,6 +60,7 @@ class Buffer:
         "nbytes",
         "root",
         "start",
+        "users",
     )
 
     def __init__(self, nbytes: int) -> None:
@@ -61,6 +71,11 @@ class Buffer:
         self._valid: set[str] | None = None
         self._sharer: Any = None
         self.last_used = 0.0
+        self.users = 0
+
+    @property
+    def _lock(self) -> threading.RLock:
+        return _locks[id(self) >> 6 & 15]
 
     # ----------------------------------------------------------------------- making
     @classmethod
@@ -102,6 +117,7 @@ class Buffer:
                 _buffers.add(self)
             self._copies[device] = memory
             self._valid.add(device)
+            self.last_used = time.monotonic()
 
     # ---------------------------------------------------------------------- sharing
     @property
@@ -143,37 +159,55 @@ class Buffer:
         return ["cpu"] if self._valid is None else sorted(self._valid, key=_cpu_first)
 
     def read_on(self, backend: Backend) -> Memory:
-        """Memory on a device with the current bytes; copied only if stale."""
+        """Memory on a device with the current bytes; copied only if stale.
+
+        Raises
+        ------
+        DeviceLostError
+            The only device that had them is gone.
+        """
         device = backend.device
-        if self._valid is None:
-            if device == "cpu":
-                return self.root
-        else:
+        if self._valid is None and device == "cpu":
+            return self.root
+        with self._lock:
             self.last_used = time.monotonic()
-            if device in self._valid:
+            if self.is_valid_on(device):
                 return self._copy_on(device)
-        memory = self._stale_copy_on(backend)
-        self._transfer(backend, memory)
-        if not self.is_shared:
-            self._put(device, memory)
-        return memory
+            memory = self._stale_copy_on(backend)
+            self._transfer(backend, memory)
+            if not self.is_shared:
+                self._put(device, memory)
+            return memory
 
     def write_on(self, backend: Backend, whole: bool = False) -> Memory:
         """Memory on a device for writing; the other copies become stale.
 
         ``whole`` says that every byte will be written, so that nothing is copied.
         """
-        device = backend.device
-        if self._valid is None and device == "cpu":
+        if self._valid is None and backend.device == "cpu":
             return self.root
-        if whole and not self.is_valid_on(device):
-            memory = self._stale_copy_on(backend)
+        with self._lock:
+            memory = self.prepare_on(backend, whole)
+            self.wrote_on(backend, memory)
+            return memory
+
+    def prepare_on(self, backend: Backend, whole: bool = False) -> Memory:
+        """Memory on a device that somebody is going to write: the other copies stay
+        what they are until `wrote_on` says that it succeeded."""
+        with self._lock:
+            if whole and not self.is_valid_on(backend.device):
+                return self._stale_copy_on(backend)
+            return self.read_on(backend)
+
+    def wrote_on(self, backend: Backend, memory: Memory) -> None:
+        """What `prepare_on` gave holds the current bytes now."""
+        device = backend.device
+        with self._lock:
+            if self._valid is None and device == "cpu":
+                return
+            assert device == "cpu" or not self.is_shared
             self._put(device, memory)
-        else:
-            memory = self.read_on(backend)
-        if not self.is_shared:
             self._valid = {device}
-        return memory
 
     def _copy_on(self, device: str) -> Memory:
         if device == "cpu":
@@ -190,27 +224,45 @@ class Buffer:
         return backend.allocate(self.nbytes)
 
     def _transfer(self, backend: Backend, target: Memory) -> None:
-        source_device = self.valid_devices()[0]
-        started = time.perf_counter()
-        if backend.device == "cpu":
-            source = backend_for(source_device)
-            source.download(self._copy_on(source_device), _bytes(target, self.nbytes))
-        elif source_device == "cpu":
+        for device in self.valid_devices():
+            started = time.perf_counter()
+            try:
+                retried(
+                    lambda: self._move(device, backend, target),  # noqa: B023
+                    "copy",
+                    f"{device} -> {backend.device}",
+                )
+            except DeviceLostError as error:
+                if error.device == backend.device:
+                    raise
+                self._discard(device)
+                continue
+            emit(
+                Event(
+                    "transfer",
+                    "copy",
+                    f"{device} -> {backend.device}",
+                    nbytes=self.nbytes,
+                    seconds=time.perf_counter() - started,
+                    start=started,
+                )
+            )
+            return
+        raise DeviceLostError(
+            f"{self.nbytes} bytes were only on a device that is gone",
+            hint="x.prefetch('cpu') keeps a copy on the host",
+        )
+
+    def _move(self, source_device: str, backend: Backend, target: Memory) -> None:
+        memory = self._copy_on(source_device)
+        if source_device == "cpu":
             backend.upload(self._host_bytes(), target)
+        elif backend.device == "cpu":
+            backend_for(source_device).download(memory, _bytes(target, self.nbytes))
         else:
             staging = np.empty(self.nbytes, dtype=np.uint8)
-            source = backend_for(source_device)
-            source.download(self._copy_on(source_device), staging)
+            backend_for(source_device).download(memory, staging)
             backend.upload(staging, target)
-        emit(
-            Event(
-                "transfer",
-                "copy",
-                f"{source_device} -> {backend.device}",
-                nbytes=self.nbytes,
-                seconds=time.perf_counter() - started,
-            )
-        )
         if current().verify_transfers:
             self._verify(source_device, backend, target)
 
@@ -225,12 +277,13 @@ class Buffer:
             else:
                 read = np.empty(self.nbytes, dtype=np.uint8)
                 backend_for(device).download(memory, read)
-            sums.append(zlib.crc32(read.tobytes()))
+            sums.append(zlib.crc32(np.ascontiguousarray(read).data))
         if sums[0] != sums[1]:
             raise DeviceError(
                 f"a transfer of {self.nbytes} bytes arrived changed",
                 device=backend.device,
                 hint="the device's memory or its link is faulty",
+                transient=True,
             )
 
     def _host_bytes(self) -> HostArray:
@@ -238,6 +291,16 @@ class Buffer:
         return _bytes(self.root, self.nbytes)
 
     # ---------------------------------------------------------------- giving up copies
+    def hold(self) -> None:
+        """A kernel is going to work on the copies: give none up until `release`."""
+        with self._lock:
+            self.users += 1
+
+    def release(self) -> None:
+        """The kernel has ended."""
+        with self._lock:
+            self.users -= 1
+
     def _keep_only(self, device: str) -> None:
         if self._copies is not None:
             self._copies = {
@@ -248,25 +311,28 @@ class Buffer:
 
     def drop(self, device: str) -> int:
         """Give up the copy on ``device`` if another one is valid; bytes given up."""
-        if self._copies is None or device not in self._copies:
-            return 0
-        if self.is_valid_on(device) and len(self.valid_devices()) < 2:
-            return 0
-        return self._discard(device)
+        with self._lock:
+            if self.users or self._copies is None or device not in self._copies:
+                return 0
+            if self.is_valid_on(device) and len(self.valid_devices()) < 2:
+                return 0
+            return self._discard(device)
 
     def spill(self, device: str) -> int:
         """Copy to the host what only ``device`` holds, then give up its copy."""
-        if self._copies is None or device not in self._copies:
-            return 0
-        if self.is_valid_on(device):
-            self.read_on(backend_for("cpu"))
-        return self._discard(device)
+        with self._lock:
+            if self.users or self._copies is None or device not in self._copies:
+                return 0
+            if self.is_valid_on(device):
+                self.read_on(backend_for("cpu"))
+            return self._discard(device)
 
     def lose(self, device: str) -> bool:
         """The device is gone.  Whether the bytes live on elsewhere."""
-        if self._copies is not None and device in self._copies:
-            self._discard(device)
-        return bool(self.valid_devices())
+        with self._lock:
+            if self._copies is not None and device in self._copies:
+                self._discard(device)
+            return bool(self.valid_devices())
 
     def _discard(self, device: str) -> int:
         assert self._copies is not None and self._valid is not None
@@ -306,3 +372,12 @@ class _Bytes:
             "typestr": "|u1",
             "data": (start, not root.flags.writeable),
         }
+
+
+def _after_fork() -> None:
+    for place in range(len(_locks)):
+        _locks[place] = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

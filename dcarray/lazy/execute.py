@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..backends.base import Backend, Executable
+from ..backends.base import Backend, Executable, Memory
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for
 from ..dtypes import DType
-from ..errors import OutOfMemoryError, UnsupportedError
+from ..errors import UnsupportedError
 from ..layout import Layout, dense_strides, view_host
 from ..ops.elementwise import CAST
 from ..ops.program import Program
@@ -30,8 +30,8 @@ __all__ = [
     "evaluate",
     "flush_readers",
     "host_view",
-    "library",
     "reduce",
+    "view_on",
     "write",
 ]
 
@@ -114,6 +114,30 @@ class _Into:
         self.read = read
         self.whole = whole
 
+    @property
+    def buffer(self) -> Buffer:
+        """The memory."""
+        buffer = self.read.value.buffer
+        assert buffer is not None
+        return buffer
+
+    def prepare(self, backend: Backend) -> Memory:
+        """The memory on a device."""
+        if backend.device != "cpu" and self.buffer.is_shared:
+            raise UnsupportedError(
+                f"{backend.device}: the array's memory is shared with the host"
+            )
+        return self.buffer.prepare_on(backend, self.whole)
+
+    def wrote(self, backend: Backend, memory: Memory) -> None:
+        """It has been written there."""
+        self.buffer.wrote_on(backend, memory)
+        if backend.device != "cpu":
+            binding = self.read.value.binding
+            bound = None if binding is None else binding()
+            if bound is not None:
+                bound.forget_hosts()
+
 
 class _Accumulator:
     """Where a reduction goes, and the strides that NumPy's temporary would have."""
@@ -139,13 +163,15 @@ def _run(
 
     def attempt(backend: Backend) -> None:
         nonlocal raised
-        executable = _executable(backend, group.program)
-        inputs = [_view(backend, read) for read in group.leaves]
+        executable, is_new = _executable(backend, group.program)
+        inputs = [view_on(backend, read) for read in group.leaves]
         outputs = []
+        written = None
         for index, (value, layout) in enumerate(group.outputs):
             if index == 0 and into is not None:
+                written = into.prepare(backend)
                 outputs.append(
-                    _view(backend, into.read, writing=True, whole=into.whole)
+                    backend.view(written, into.read.layout, into.read.dtype)
                 )
                 continue
             nbytes = value.layout.size * value.dtype.itemsize
@@ -165,6 +191,7 @@ def _run(
             watch |= expr.errstate
         if accumulator is not None:
             watch |= group.errstate
+        launched = time.perf_counter()
         raised = backend.launch(
             executable,
             group.shape,
@@ -175,9 +202,14 @@ def _run(
             order,
             watch,
         )
+        if into is not None:
+            into.wrote(backend, written)
+        # The first run of a kernel may still compile it.
+        if not is_new and len(route.candidates(device)) > 1:
+            route.measure(backend, work_of(group, into), launched)
 
     try:
-        ran_on = recover.run(attempt, lambda: work_of(group), device)
+        ran_on = recover.run(attempt, lambda: work_of(group, into), device)
     except Exception as error:
         _end(group, State.FAILED, error)
         raise
@@ -186,7 +218,7 @@ def _run(
         raise
     _end(group, State.STORED)
     if is_active():
-        work = work_of(group)
+        work = work_of(group, into)
         emit(
             Event(
                 "group",
@@ -208,35 +240,35 @@ def _run(
         errstate.warn(raised, where)
 
 
-def _view(
-    backend: Backend, read: Read, writing: bool = False, whole: bool = False
-) -> Any:
+def view_on(backend: Backend, read: Read) -> Any:
+    """A stored value in the memory of a device."""
     buffer = read.value.buffer
     assert buffer is not None
-    if writing:
-        memory = buffer.write_on(backend, whole)
-    else:
-        memory = buffer.read_on(backend)
-    return backend.view(memory, read.layout, read.dtype)
+    return backend.view(buffer.read_on(backend), read.layout, read.dtype)
 
 
-def work_of(group: Group) -> route.Work:
+def work_of(group: Group, into: _Into | None = None) -> route.Work:
     """What the router needs to know of a group."""
     elements = 1
     for length in group.shape:
         elements *= length
+    reads = [r.value.buffer for r in group.leaves if r.value.buffer is not None]
+    if into is not None and not into.whole:
+        reads.append(into.buffer)
     return route.Work(
         group.program.describe(),
         elements,
         len(group.program.nodes),
-        tuple([r.value.buffer for r in group.leaves if r.value.buffer is not None]),
+        tuple(dict.fromkeys(reads)),
         sum([elements * value.dtype.itemsize for value, _ in group.outputs]),
     )
 
 
-def _executable(backend: Backend, program: Program) -> Executable:
+def _executable(backend: Backend, program: Program) -> tuple[Executable, bool]:
+    """The compiled form of a program, and whether it was compiled just now."""
     key = (backend.device, program)
     found = _executables.get(key)
+    is_new = found is None
     if found is None:
         unsupported = set(program.slot_dtypes()) - backend.supported
         if unsupported:
@@ -245,7 +277,7 @@ def _executable(backend: Backend, program: Program) -> Executable:
                 f"{program.describe()}: {backend.device} does not support {listed}"
             )
         found = _executables[key] = backend.compile(program)
-    return found
+    return found, is_new
 
 
 # ----------------------------------------------------------------------------- writing
@@ -390,69 +422,3 @@ def reduce(
     _run(group, device, accumulator=accumulator)
     assert accumulator.buffer is not None
     return accumulator.buffer, layout
-
-
-def library(
-    op: Op,
-    oracle: Callable[..., Any],
-    operands: Sequence[Any],
-    device: Device,
-    options: dict[str, Any],
-) -> list[tuple[Buffer, Layout, DType]]:
-    """Call an operation that does not fuse; runs now.
-
-    Parameters
-    ----------
-    op : Op
-    oracle : callable
-        NumPy's function, for the host.
-    operands : sequence
-        `Read`s, which are evaluated, and other objects, which are passed on.
-    device : Device
-        Label of the result.
-    options : dict
-        Passed on by keyword, `Read`s among them as the operands are.
-
-    Returns
-    -------
-    list of (Buffer, Layout, dtype)
-        One for each result.
-    """
-    reads = [x for x in (*operands, *options.values()) if type(x) is Read]
-    evaluate([read.value for read in reads])
-    for label in route.candidates(device):
-        if label == "cpu":
-            break
-        backend = backend_for(label)
-        native = backend.native.get(op.name)
-        if native is None or any(r.dtype not in backend.supported for r in reads):
-            continue
-        try:
-            given = [_view(backend, x) if type(x) is Read else x for x in operands]
-            named = {
-                name: _view(backend, x) if type(x) is Read else x
-                for name, x in options.items()
-            }
-            results = native(*given, **named)
-        except (OutOfMemoryError, UnsupportedError):
-            continue
-        emit(Event("library", op.name, label))
-        return [
-            (Buffer.of_device(backend, memory, memory.nbytes), layout, dtype)
-            for memory, layout, dtype in results
-        ]
-    if "cpu" not in route.candidates(device):
-        recover.fallback_allowed(op.name, "cpu")
-    count("library")
-    hosts = [host_view(x) if type(x) is Read else x for x in operands]
-    named = {n: host_view(x) if type(x) is Read else x for n, x in options.items()}
-    results = oracle(*hosts, **named)
-    if not isinstance(results, tuple):
-        results = (results,)
-    return [owned(np.asarray(result)) for result in results]
-
-
-def owned(array: HostArray) -> tuple[Buffer, Layout, DType]:
-    """Take over a new array of NumPy's."""
-    buffer = Buffer.of_host(array)
-    return buffer, Layout.of(array, buffer.start), array.dtype

@@ -129,7 +129,10 @@ class Value:
 
 
 class Binding:
-    """What all views of one array share: the value that they show now."""
+    """What all views of one array share: the value that they show now.
+
+    ``hosts`` are the arrays that keep a NumPy array of the host's memory.
+    """
 
     __slots__ = ("__weakref__", "hosts", "value")
 
@@ -137,6 +140,21 @@ class Binding:
         self.value = value
         self.hosts: list[weakref.ref[Any]] = []
         value.binding = weakref.ref(self)
+
+    def remember_host(self, array: Any) -> None:
+        """An array keeps a NumPy array of the host's memory from now on."""
+        hosts = self.hosts
+        if len(hosts) >= 16 and len(hosts) & (len(hosts) - 1) == 0:
+            hosts[:] = [reference for reference in hosts if reference() is not None]
+        hosts.append(weakref.ref(array))
+
+    def forget_hosts(self) -> None:
+        """The host's memory is stale: the arrays must ask for it again."""
+        for reference in self.hosts:
+            array = reference()
+            if array is not None:
+                array._forget_host()
+        self.hosts.clear()
 
     def rebind(self, value: Value) -> None:
         """Show another value of the same shape and dtype."""

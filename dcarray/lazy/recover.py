@@ -4,14 +4,15 @@ CPU.  Each step is a function of its own."""
 from __future__ import annotations
 
 import logging
-import time
+import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..backends.base import Backend
-from ..backends.buffer import resident
+from ..backends.buffer import Buffer, resident
 from ..backends.registry import CPU, Device, backend_for
+from ..backends.retry import retried
 from ..config import current
 from ..errors import (
     CompileError,
@@ -24,7 +25,7 @@ from ..errors import (
 from ..profile import Event, emit
 from . import route
 
-__all__ = ["fallback_allowed", "run"]
+__all__ = ["empty", "fallback_allowed", "place", "run"]
 
 logger = logging.getLogger("dcarray")
 
@@ -65,28 +66,49 @@ def run(
         order = [p.device for p in route.choose(work, labels)]
     if "cpu" not in order:
         order.append("cpu")
+    for buffer in work.reads:
+        buffer.hold()
+    try:
+        return _first_that_can(attempt, work, order, labels)
+    finally:
+        for buffer in work.reads:
+            buffer.release()
+
+
+def _first_that_can(
+    attempt: Callable[[Backend], None],
+    work: route.Work,
+    order: Sequence[str],
+    labels: Sequence[str],
+) -> str:
     last: Exception | None = None
     for label in order:
         backend = backend_for(label)
         if last is not None and label not in labels:
             fallback_allowed(work.name, label, last)
         try:
-            _with_retries(attempt, backend, work)
+            _with_relief(attempt, backend, work)
         except (CompileError, LaunchError, DeviceLostError, OutOfMemoryError) as error:
             if label == "cpu":
                 raise
             if isinstance(error, DeviceLostError):
                 lose(label)
             logger.warning("%s failed on %s: %s", work.name, label, error)
-            last = error
+            last = _without_locals(error)
         except UnsupportedError as error:
             if label == "cpu":
                 raise
-            last = error
+            last = _without_locals(error)
         else:
             return label
     assert last is not None
     raise last
+
+
+def _without_locals(error: Exception) -> Exception:
+    """The error, which no longer keeps the memory of the failed attempt alive."""
+    traceback.clear_frames(error.__traceback__)
+    return error
 
 
 def fallback_allowed(name: str, label: str, reason: Exception | None = None) -> None:
@@ -110,28 +132,50 @@ def fallback_allowed(name: str, label: str, reason: Exception | None = None) -> 
     emit(Event("fallback", name, label))
 
 
-def _with_retries(
+def _with_relief(
     attempt: Callable[[Backend], None], backend: Backend, work: route.Work
 ) -> None:
-    settings = current()
-    delay = settings.retry_delay
+    """Do ``attempt``, again after each way of making room."""
     relief = iter((trim_pools, drop_copies, spill_oldest))
-    tries = 0
     while True:
         try:
-            return attempt(backend)
+            return retried(lambda: attempt(backend), work.name, backend.device)
         except OutOfMemoryError:
             step = next(relief, None)
             if step is None:
                 raise
-            step(backend, work)
-        except DeviceError as error:
-            if not error.transient or tries >= settings.retries:
-                raise
-            tries += 1
-            emit(Event("retry", work.name, backend.device))
-            time.sleep(delay)
-            delay *= 2
+        # Outside of the handler: the failed attempt's own memory is free by now.
+        step(backend, work)
+
+
+def place(buffer: Buffer, label: str) -> None:
+    """Bring a buffer's bytes to a device, making room for them.
+
+    Raises
+    ------
+    OutOfMemoryError
+        There is not that much.
+    """
+    work = route.Work("copy", buffer.nbytes, 0, (), buffer.nbytes)
+    _with_relief(lambda backend: buffer.read_on(backend), backend_for(label), work)
+
+
+def empty(nbytes: int, label: str) -> Buffer:
+    """New memory on a device, making room for it.
+
+    Raises
+    ------
+    OutOfMemoryError
+        There is not that much.
+    """
+    made: list[Buffer] = []
+    work = route.Work("empty", nbytes, 0, (), nbytes)
+    _with_relief(
+        lambda backend: made.append(Buffer.empty(backend, nbytes)),
+        backend_for(label),
+        work,
+    )
+    return made[0]
 
 
 # ------------------------------------------------------------------- memory pressure
@@ -144,23 +188,20 @@ def trim_pools(backend: Backend, work: route.Work) -> None:
 
 def drop_copies(backend: Backend, work: route.Work) -> None:
     """Give up copies that are valid elsewhere too."""
-    used = set(map(id, work.reads))
     for buffer in resident(backend.device):
-        if id(buffer) not in used:
-            buffer.drop(backend.device)
+        buffer.drop(backend.device)
     trim_pools(backend, work)
 
 
 def spill_oldest(backend: Backend, work: route.Work) -> None:
     """Move what was not used for longest to the host, until the work should fit."""
     needed = work.written + sum(buffer.nbytes for buffer in work.reads)
-    used = set(map(id, work.reads))
     freed = 0
     for buffer in resident(backend.device):
         if freed >= needed:
             break
-        if id(buffer) not in used:
-            moved = buffer.spill(backend.device)
+        moved = buffer.spill(backend.device)
+        if moved:
             freed += moved
             emit(Event("spill", "buffer", backend.device, nbytes=moved))
     trim_pools(backend, work)

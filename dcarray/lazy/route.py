@@ -6,6 +6,7 @@ is not valid there; the least wins.  Data stays where it is unless moving it pay
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -43,7 +44,11 @@ auto_devices: list[str] = ["cpu"]
 """Devices among which ``auto`` chooses."""
 
 _rules: dict[str, Callable[[Work], str | None] | int] = {}
-_measured: dict[tuple[str, str, int], float] = {}
+_measured: dict[tuple[str, str, int], tuple[float, int]] = {}
+"""Seconds, and how often they were measured."""
+
+ENOUGH = 5
+"""Measurements after which a kernel's time is known.  Each one waits for the device."""
 
 
 def set_rule(name: str, rule: Callable[[Work], str | None] | int | None) -> None:
@@ -78,8 +83,10 @@ def predict(backend: Backend, work: Work) -> Prediction:
     if missing:
         transfer = rates.transfer_latency + missing / rates.transfer_bandwidth
     key = (backend.device, work.name, work.elements.bit_length())
-    seconds = _measured.get(key)
-    if seconds is None:
+    measured = _measured.get(key)
+    if measured is not None:
+        seconds = measured[0]
+    else:
         moved = sum(b.nbytes for b in work.reads) + work.written
         seconds = (
             rates.launch
@@ -92,8 +99,21 @@ def predict(backend: Backend, work: Work) -> Prediction:
 def learn(device: str, work: Work, seconds: float) -> None:
     """Correct the prediction by what was measured for the same work at this size."""
     key = (device, work.name, work.elements.bit_length())
-    known = _measured.get(key)
-    _measured[key] = seconds if known is None else 0.7 * known + 0.3 * seconds
+    known, times = _measured.get(key, (seconds, 0))
+    _measured[key] = (0.7 * known + 0.3 * seconds, times + 1)
+
+
+def measure(backend: Backend, work: Work, launched: float) -> None:
+    """Learn from work that was launched at that time of `time.perf_counter`."""
+    key = (backend.device, work.name, work.elements.bit_length())
+    if _measured.get(key, (0.0, 0))[1] < ENOUGH:
+        backend.synchronize()
+        learn(backend.device, work, time.perf_counter() - launched)
+
+
+def forget() -> None:
+    """Forget what was measured."""
+    _measured.clear()
 
 
 def choose(work: Work, labels: Sequence[str]) -> list[Prediction]:

@@ -1,0 +1,145 @@
+"""Operations that do not fuse: calls of a device's library, or of NumPy."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..backends.base import Backend
+from ..backends.buffer import Buffer
+from ..backends.registry import Device
+from ..dtypes import DType
+from ..errors import UnsupportedError
+from ..layout import Layout
+from ..ops.spec import Kind, Op
+from ..profile import Event, emit
+from . import recover, route
+from .execute import evaluate, host_view, view_on
+from .graph import Read
+
+__all__ = ["call_library", "owned"]
+
+HostArray = np.ndarray[Any, Any]
+Result = tuple[Buffer, Layout, DType]
+
+
+def call_library(
+    op: Op,
+    oracle: Callable[..., Any],
+    operands: Sequence[Any],
+    device: Device,
+    options: dict[str, Any],
+) -> list[Result]:
+    """Call an operation that does not fuse; runs now.
+
+    Parameters
+    ----------
+    op : Op
+    oracle : callable
+        NumPy's function, for the host.
+    operands : sequence
+        `Read`s, which are evaluated, and other objects, which are passed on.
+    device : Device
+        Label of the result.
+    options : dict
+        Passed on by keyword, `Read`s among them as the operands are.
+
+    Returns
+    -------
+    list of (Buffer, Layout, dtype)
+        One for each result.
+    """
+    reads = [x for x in (*operands, *options.values()) if type(x) is Read]
+    evaluate([read.value for read in reads])
+    started = time.perf_counter()
+    work = _work(op, reads)
+    results: list[Result] = []
+
+    def attempt(backend: Backend) -> None:
+        nonlocal results
+        if backend.device == "cpu":
+            results = _on_host(oracle, operands, options)
+        else:
+            results = _on_device(op, backend, operands, options)
+
+    ran_on = recover.run(attempt, lambda: work, device)
+    emit(
+        Event(
+            "library",
+            op.name,
+            ran_on,
+            elements=work.elements,
+            nbytes=sum([b.nbytes for b in (*work.reads, *[r[0] for r in results])]),
+            seconds=time.perf_counter() - started,
+            start=started,
+        )
+    )
+    return results
+
+
+def _work(op: Op, reads: Sequence[Read]) -> route.Work:
+    elements = sum([read.layout.size for read in reads])
+    # A matrix product of n × n numbers takes n operations for each; sorting and its
+    # kin take their logarithm.
+    if op.kind is Kind.CONTRACTION:
+        operations = math.isqrt(elements) + 1
+    else:
+        operations = elements.bit_length() + 1
+    buffers = [r.value.buffer for r in reads if r.value.buffer is not None]
+    return route.Work(op.name, elements, operations, tuple(dict.fromkeys(buffers)), 0)
+
+
+def _on_device(
+    op: Op, backend: Backend, operands: Sequence[Any], options: dict[str, Any]
+) -> list[Result]:
+    native = backend.native.get(op.name)
+    if native is None:
+        raise UnsupportedError(f"{op.name}: not native on {backend.device}")
+
+    def given(x: Any) -> Any:
+        if type(x) is not Read:
+            return x
+        if x.dtype not in backend.supported:
+            raise UnsupportedError(f"{op.name}: {backend.device} has no {x.dtype}")
+        return view_on(backend, x)
+
+    found = native(
+        *[given(x) for x in operands], **{name: given(x) for name, x in options.items()}
+    )
+    return [
+        (Buffer.of_device(backend, memory, memory.nbytes), layout, dtype)
+        for memory, layout, dtype in found
+    ]
+
+
+def _on_host(
+    oracle: Callable[..., Any], operands: Sequence[Any], options: dict[str, Any]
+) -> list[Result]:
+    hosts: list[HostArray] = []
+
+    def given(x: Any) -> Any:
+        if type(x) is not Read:
+            return x
+        hosts.append(host_view(x))
+        return hosts[-1]
+
+    found = oracle(
+        *[given(x) for x in operands], **{name: given(x) for name, x in options.items()}
+    )
+    if not isinstance(found, tuple):
+        found = (found,)
+    results = [np.asarray(result) for result in found]
+    return [
+        owned(r.copy("K") if any(np.may_share_memory(r, h) for h in hosts) else r)
+        for r in results
+    ]
+
+
+def owned(array: HostArray) -> Result:
+    """Take over a new array of NumPy's."""
+    buffer = Buffer.of_host(array)
+    return buffer, Layout.of(array, buffer.start), array.dtype
