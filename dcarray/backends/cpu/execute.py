@@ -7,6 +7,7 @@ import itertools
 import logging
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,8 @@ class Executable:
             try:
                 bound = self._bound[key]
             except KeyError:
-                bound = self._bound[key] = self._bind(shape, strides, aliased, slots)
+                walk = geometry_of(shape, strides, outputs[0].strides)
+                bound = self._bound[key] = self._bind(walk, aliased, slots)
             if bound is not None and self._aligned(addresses):
                 addresses.extend(targets)
                 return self._launch(
@@ -198,10 +200,24 @@ class Executable:
         return list(map(scalar_array, scalars, self.program.scalars))
 
     # ---------------------------------------------------------------------- building
+    def bind_walk(
+        self, geometry: Geometry, strides: tuple[Strides, ...], slots: tuple[int, ...]
+    ) -> Bound | None:
+        """A kernel for a walk that is known, into memory of our own.
+
+        ``strides`` are those of the leaves and of what the slots are stored in.
+        """
+        if current().engine != "auto":
+            return None
+        key = (geometry, strides, slots)
+        if key not in self._bound:
+            walk = replace(geometry, strides=strides, offsets=(0,) * len(strides))
+            self._bound[key] = self._bind(walk, (False,) * len(slots), slots)
+        return self._bound[key]
+
     def _bind(
         self,
-        shape: tuple[int, ...],
-        strides: tuple[Strides, ...],
+        geometry: Geometry,
         aliased: tuple[bool, ...],
         slots: tuple[int, ...],
     ) -> Bound | None:
@@ -209,7 +225,7 @@ class Executable:
         if len(self._bound) > 4096:
             self._bound.clear()
         leaves = len(self.program.leaves)
-        geometry = geometry_of(shape, strides, strides[leaves])
+        strides = geometry.strides
         dtypes = [*self.program.leaves, *(self._dtypes[slot] for slot in slots)]
         if len(strides) > MAX_OPERANDS or len(geometry.shape) > MAX_AXES:
             return None

@@ -7,8 +7,7 @@ inner one; blocks never cross it.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -53,10 +52,9 @@ class Geometry:
         """Length of the inner axis."""
         return self.shape[-1]
 
-    @property
-    def rows(self) -> int:
-        """Number of inner runs."""
-        return math.prod(self.shape[:-1])
+    def without_last(self) -> Geometry:
+        """The same walk without its last operand."""
+        return replace(self, strides=self.strides[:-1], offsets=self.offsets[:-1])
 
 
 @lru_cache(4096)
