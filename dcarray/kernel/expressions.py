@@ -258,10 +258,16 @@ class Expressions:
     ) -> Any:
         """The value of a call."""
         fail = frame.source.fail
+        body = getattr(function, "body", function)
+        if isinstance(body, types.FunctionType):
+            return self.inline(frame, node, body, arguments)
+        for item in arguments:
+            if not infer.is_typed(item) and not isinstance(item, _NUMBERS):
+                fail(node, f"expected numbers, got {_describe(item)}")
         if isinstance(function, Primitive):
             return infer.apply(function.name, *arguments)
         if isinstance(function, Fact):
-            return function.rule(infer.dtype_of(arguments[0]))
+            return function.rule(infer.dtype_of(_single(arguments)))
         if isinstance(function, Conversion):
             if len(arguments) != function.arity:
                 fail(node, f"{function.name} takes {function.arity} arguments")
@@ -282,9 +288,6 @@ class Expressions:
             if any(infer.is_typed(item) for item in arguments):
                 fail(node, f"math.{function.__name__} is for known numbers only")
             return function(*arguments)
-        body = getattr(function, "body", function)
-        if isinstance(body, types.FunctionType):
-            return self.inline(frame, node, body, arguments)
         fail(node, f"{_describe(function)} cannot be called in a kernel")
 
     def _builtin_cast(self, function: Any, operand: Any) -> Any:

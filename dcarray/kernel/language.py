@@ -225,7 +225,8 @@ sqrt = Primitive("sqrt", np.sqrt)
 cbrt = Primitive("cbrt", np.cbrt)
 
 # Integer division as C has it.  The divisor is not 0, and not -1 where the dividend is
-# the smallest number: the processor may trap.
+# the smallest number: the processor may trap.  An ``if`` is no protection, as both of
+# its branches may be computed; replace the divisor.
 truncate_divide = Primitive("truncate_divide", _truncate_divide, 2, _same)
 truncate_remainder = Primitive("truncate_remainder", np.fmod, 2, _same)
 

@@ -333,6 +333,23 @@ def uses_string(x: Scalar) -> Scalar:
     return "x"
 
 
+def takes_tuple(x: Scalar) -> Scalar:
+    return exp((x, x))
+
+
+def asks_nothing() -> Scalar:
+    return is_floating()  # type: ignore[call-arg]
+
+
+def nothing_asked(x: Scalar) -> Scalar:
+    return asks_nothing()
+
+
+def unpacks(x: Scalar) -> Scalar:
+    a, b = x
+    return a + b
+
+
 def varied(*x: Scalar) -> Scalar:
     return x
 
@@ -353,6 +370,9 @@ def varied(*x: Scalar) -> Scalar:
         (wrong_count, F32, "takes 1 arguments, got 3", "silu(x, x, x)"),
         (shifts_floats, F32, "left_shift", "widen(x) << 1"),
         (uses_string, F32, "not a number", '"x"'),
+        (takes_tuple, F32, "expected numbers, got tuple", "exp((x, x))"),
+        (nothing_asked, F32, "expected one argument", "is_floating()"),
+        (unpacks, F32, "needs 2 values", "a, b"),
         (varied, F32, "fixed number", "x: Scalar"),
     ],
     ids=lambda item: getattr(item, "__name__", None),

@@ -177,7 +177,11 @@ def test_sinc_is_numpys() -> None:
         with np.errstate(all="ignore"):
             got = SINC.numpy(x)
             want = np.sinc(x)
-        assert not op_values.units(got, want).any()
+        apart = op_values.units(got, want)
+        if code == "e":
+            # NumPy before 2.3 gives NaN where x is 0 or next to it.
+            apart[np.isnan(want) & (got == 1)] = 0
+        assert not apart.any()
 
 
 def test_trace_records_rows_and_typed_constants() -> None:

@@ -145,3 +145,12 @@ def test_refused_dtypes() -> None:
         TABLE["bitwise_and"].resolve((FLOAT32, FLOAT32))
     with pytest.raises(DTypeError, match="where"):
         WHERE.resolve((BOOL, np.dtype("M8[s]"), FLOAT32))
+
+
+def test_clip_resolves_without_its_ufunc() -> None:
+    from dcarray.ops.elementwise.comparison import _clip_signature
+
+    for codes in ("fff", "bBf", "ddF", "ilq"):
+        operands = tuple(np.dtype(code) for code in codes)
+        assert _clip_signature(operands) == CLIP.resolve(operands)
+    assert _clip_signature((FLOAT32, int, float)) == CLIP.resolve((FLOAT32, int, float))
