@@ -1,0 +1,214 @@
+"""What other things become when they become arrays: lists, NumPy's arrays, those of other
+libraries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..array import DeviceArray
+from ..array.movement import copied, moved
+from ..array.state import HostArray, check_dtype
+from ..backends.buffer import Buffer
+from ..backends.registry import AUTO, Device, backend_for, device_of
+from ..config import current
+from ..layout import Layout, is_contiguous
+from ..lazy import graph
+
+__all__ = ["as_array", "chosen_device", "convert", "locked", "placed", "unwrapped"]
+
+
+def chosen_device(device: str | Device | None) -> Device:
+    """The device that ``device=`` means, the settings' if it is None."""
+    return device_of(device, current().device)
+
+
+def placed(host: HostArray, device: str | Device | None = None) -> DeviceArray:
+    """Memory of the host that nobody else knows, as an array on a device."""
+    target = chosen_device(device)
+    if target.kind in ("auto", "cpu"):
+        return DeviceArray._of_host(host, target)
+    check_dtype(host.dtype, target)
+    buffer = Buffer.of_host(host)
+    buffer.read_on(backend_for(str(target)))
+    layout = Layout.of(host, buffer.start)
+    return DeviceArray._of_buffer(buffer, layout, host.dtype, target)
+
+
+def locked(x: DeviceArray) -> DeviceArray:
+    """The array, read-only from now on; call it with a new view."""
+    x._locked = True
+    if x._host is not None:
+        x._host.flags.writeable = False
+    return x
+
+
+def as_array(x: Any) -> DeviceArray:
+    """The array itself; of other things, an array like `asarray` makes."""
+    if type(x) is DeviceArray:
+        return x
+    return convert(x)  # type: ignore[no-any-return]
+
+
+def unwrapped(x: Any) -> Any:
+    """Arguments with NumPy arrays in the place of `DeviceArray`s."""
+    if isinstance(x, DeviceArray):
+        return x._array()
+    if type(x) in (list, tuple):
+        return type(x)([unwrapped(item) for item in x])
+    return x
+
+
+def convert(
+    x: Any,
+    dtype: Any = None,
+    order: Any = None,
+    copy: bool | None = None,
+    device: str | Device | None = None,
+    subok: bool = False,
+    ndmin: int = 0,
+    **options: Any,
+) -> Any:
+    """`numpy.array`, with copies of foreign memory.
+
+    Parameters
+    ----------
+    x : array_like
+    dtype, order, copy, subok, ndmin
+        As in NumPy.
+    device : str or Device, optional
+        Where the array is to be; its own place, or the settings' device, if None.
+    **options
+        Further options of `numpy.array`.
+
+    Returns
+    -------
+    DeviceArray
+        A NumPy array of a subclass if ``x`` is one and ``subok`` is true.
+    """
+    if isinstance(x, DeviceArray):
+        return _converted(x, dtype, order, copy, device, ndmin)
+    if isinstance(x, np.ndarray):
+        if subok and type(x) is not np.ndarray:
+            return np.array(
+                x, dtype, copy=copy, order=order, subok=True, ndmin=ndmin, **options
+            )
+        return _from_numpy(x, dtype, order, copy, device, ndmin)
+    if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
+        if copy is False:
+            host = np.from_dlpack(x, copy=False)
+            return _from_numpy(host, dtype, order, copy, device, ndmin)
+        x = np.from_dlpack(x, device="cpu")
+    target = chosen_device(device) if device is not None else _common(x)
+    plain = unwrapped(x)
+    if copy is False:
+        shared = np.array(
+            plain, dtype, copy=False, order=order or "K", ndmin=ndmin, **options
+        )
+        return _shared(shared, target)
+    host = np.array(plain, dtype, order=order or "K", ndmin=ndmin, **options)
+    return placed(host, target)
+
+
+def _common(x: Any) -> Device:
+    """The device of the arrays in a list, else that of the settings."""
+    found: list[Device] = []
+    stack = [x]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, DeviceArray):
+            found.append(item._device)
+        elif type(item) in (list, tuple) and item:
+            # A list of arrays has one among its first items or none at all.
+            stack.extend(item[:1] if not _holds_arrays(item) else item)
+    default = chosen_device(None)
+    if not found:
+        return default
+    common = graph.common_device(found, "asarray")
+    return default if common is AUTO else common
+
+
+def _holds_arrays(items: Any) -> bool:
+    return any(type(item) in (DeviceArray, list, tuple) for item in items)
+
+
+def _shared(host: HostArray, target: Device) -> DeviceArray:
+    if target.kind not in ("auto", "cpu"):
+        raise ValueError(
+            f"asarray: memory of the host cannot be shared with {target}; copy=False"
+        )
+    return DeviceArray._of_shared(host, target)
+
+
+def _from_numpy(
+    x: HostArray,
+    dtype: Any,
+    order: Any,
+    copy: bool | None,
+    device: str | Device | None,
+    ndmin: int,
+) -> DeviceArray:
+    target = chosen_device(device)
+    if copy is False:
+        host = np.array(x, dtype, copy=False, order=order or "K", ndmin=ndmin)
+        return _shared(host, target)
+    return placed(np.array(x, dtype, order=order or "K", ndmin=ndmin), target)
+
+
+def _converted(
+    x: DeviceArray,
+    dtype: Any,
+    order: Any,
+    copy: bool | None,
+    device: str | Device | None,
+    ndmin: int,
+) -> Any:
+    wanted = x.dtype if dtype is None else np.dtype(dtype)
+    target = x._device if device is None else chosen_device(device)
+    result = x
+    if target != x._device:
+        if copy is False:
+            raise ValueError(
+                f"Unable to avoid copy while moving an array from {x._device} to "
+                f"{target}"
+            )
+        if target.kind in ("auto", "cpu") and x._device.kind in ("auto", "cpu"):
+            result = x.copy("K")
+            result._device = target
+        else:
+            result = x.to_device(target)
+    if wanted != x.dtype or (dtype is not None and _spelled_otherwise(x.dtype, wanted)):
+        if copy is False:
+            raise ValueError(
+                "Unable to avoid copy while creating an array as requested."
+            )
+        result = result.astype(wanted, order or "K")
+    elif not _in_order(result, order):
+        if copy is False:
+            raise ValueError(
+                "Unable to avoid copy while creating an array as requested."
+            )
+        result = copied(result, order)
+    elif copy and result is x:
+        result = copied(x, order or "K")
+    if ndmin > result.ndim:
+        missing = (None,) * (ndmin - result.ndim)
+        result = moved(result, lambda a: a[(*missing, ...)])
+    return result
+
+
+def _spelled_otherwise(ours: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Equal dtypes whose names or metadata differ matter for records only."""
+    return ours.kind == "V" and ours is not wanted and ours.names != wanted.names
+
+
+def _in_order(x: DeviceArray, order: Any) -> bool:
+    if order is None or order in "Kk":
+        return True
+    layout, itemsize = x._layout, x.dtype.itemsize
+    in_c = is_contiguous(layout.shape, layout.strides, itemsize, "C")
+    in_f = is_contiguous(layout.shape, layout.strides, itemsize, "F")
+    if order in "Aa":
+        return in_c or in_f
+    return in_c if order in "Cc" else in_f

@@ -1,0 +1,81 @@
+"""Which public functions are native, and which go through NumPy on the host.
+
+`native` and `fallback` mark functions where they are defined; `rows` reads the marks.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, NamedTuple, TypeVar
+
+from ..array import DeviceArray
+from ..array.fallback import call_numpy
+
+__all__ = ["FALLBACK", "NATIVE", "REEXPORTED", "Row", "fallback", "native", "rows"]
+
+NATIVE = "native"
+FALLBACK = "fallback"
+REEXPORTED = "re-exported"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_MARK = "__dcarray_coverage__"
+
+
+def native(function: Function) -> Function:
+    """Mark a function that works on every device without NumPy."""
+    setattr(function, _MARK, NATIVE)
+    return function
+
+
+def fallback(function: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function on the host; arguments and results are `DeviceArray`s.
+
+    Parameters
+    ----------
+    function : callable
+        A public function of NumPy.
+
+    Returns
+    -------
+    callable
+        With the name, the documentation and the signature of ``function``.
+    """
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        return call_numpy(DeviceArray, function, *arguments, **keywords)
+
+    call.__module__ = function.__module__.replace("numpy", "dcarray", 1)
+    setattr(call, _MARK, FALLBACK)
+    return call
+
+
+class Row(NamedTuple):
+    """One public function: its module, its name, and one of the three kinds."""
+
+    module: str
+    name: str
+    kind: str
+
+
+def rows(modules: Mapping[str, ModuleType]) -> Iterator[Row]:
+    """Every public function of some modules.
+
+    Parameters
+    ----------
+    modules : mapping
+        Modules by the name to be shown.
+
+    Yields
+    ------
+    Row
+    """
+    for shown, module in modules.items():
+        for name in sorted(module.__all__):
+            value = getattr(module, name)
+            if callable(value) and not isinstance(value, type):
+                kind = getattr(value, _MARK, REEXPORTED)
+                yield Row(shown, name, kind)

@@ -1,0 +1,410 @@
+"""Arrays made of values, of shapes and of other arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..array import DeviceArray
+from ..array.movement import moved
+from ..array.state import check_dtype
+from ..backends.registry import Device
+from ..layout import phantom
+from .conversion import as_array, chosen_device, convert, placed, unwrapped
+from .coverage import native
+
+__all__ = [
+    "array",
+    "asanyarray",
+    "asarray",
+    "asarray_chkfinite",
+    "ascontiguousarray",
+    "asfortranarray",
+    "copy",
+    "empty",
+    "empty_like",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "require",
+    "zeros",
+    "zeros_like",
+]
+
+
+# ------------------------------------------------------------- from other arrays
+@native
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    device: str | Device | None = None,
+    like: Any = None,
+    **options: Any,
+) -> Any:
+    """An array of the elements of ``object``.
+
+    Parameters
+    ----------
+    object : array_like
+        An array, a number, a nested list (of arrays too), or an array of another
+        library.
+    dtype : dtype, optional
+    copy : bool or None
+        True always copies, None where it must, False never: memory of other libraries
+        is then shared, and a ``ValueError`` raised where a copy would be needed.
+    order : {"K", "A", "C", "F"}
+    subok : bool
+        Keep subclasses of `numpy.ndarray` as they are.
+    ndmin : int
+        Least number of axes; new ones come first.
+    device : str or Device, optional
+    like : object
+        Taken and ignored.
+    **options
+        Further options of `numpy.array`.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    return convert(object, dtype, order, copy, device, subok, ndmin, **options)
+
+
+@native
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: str | Device | None = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Any:
+    """An array of the elements of ``a``; ``a`` itself if it is one already.
+
+    Memory of other libraries is copied, so that work on it can be deferred.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype, optional
+    order : {"K", "A", "C", "F"}, optional
+    device : str or Device, optional
+    copy : bool, optional
+        True always copies; False never, and memory of other libraries is then shared.
+    like : object
+        Taken and ignored.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError
+        ``copy=False`` where a copy would be needed.
+    """
+    return convert(a, dtype, order, copy, device)
+
+
+@native
+def asanyarray(
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: str | Device | None = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Any:
+    """`asarray`, but subclasses of `numpy.ndarray` stay what they are."""
+    return convert(a, dtype, order, copy, device, subok=True)
+
+
+@native
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """An array in C order, with one axis at least."""
+    return convert(a, dtype, "C", ndmin=1)
+
+
+@native
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """An array in Fortran order, with one axis at least."""
+    return convert(a, dtype, "F", ndmin=1)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """`asarray` of elements that must be finite.
+
+    Raises
+    ------
+    ValueError
+        There are infinities or NaNs.
+    """
+    result = convert(a, dtype, order)
+    if (
+        result.dtype.char in np.typecodes["AllFloat"]
+        and not np.isfinite(result._array()).all()
+    ):
+        raise ValueError("array must not contain infs or NaNs")
+    return result
+
+
+def require(
+    a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None
+) -> Any:
+    """An array of the host that meets requirements, as `numpy.require`."""
+    host = a._array() if isinstance(a, DeviceArray) else a
+    result = np.require(host, dtype, requirements)
+    if result is host and isinstance(a, DeviceArray):
+        return a
+    return placed(np.array(result, order="K"))
+
+
+@native
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+    """A copy with memory of its own."""
+    return convert(a, None, order, True, subok=subok)
+
+
+# ---------------------------------------------------------------- of a given shape
+def _shape(shape: Any) -> tuple[int, ...]:
+    plain = unwrapped(shape)
+    if isinstance(plain, np.ndarray):
+        plain = plain.tolist()
+    if isinstance(plain, (list, tuple)):
+        return tuple([_length(length) for length in plain])
+    return (_length(plain),)
+
+
+def _length(length: Any) -> int:
+    try:
+        return int(length.__index__())
+    except AttributeError:
+        raise TypeError(
+            f"'{type(length).__name__}' object cannot be interpreted as an integer"
+        ) from None
+
+
+def _filled(
+    shape: Any, value: Any, dtype: Any, order: str, device: str | Device | None
+) -> DeviceArray:
+    """An array of one value; ``value`` None leaves the memory as it is."""
+    target = chosen_device(device)
+    wanted = np.dtype(float if dtype is None else dtype)
+    if target.kind in ("auto", "cpu"):
+        if value is None or value == 0:
+            maker: Any = np.empty if value is None else np.zeros
+            return DeviceArray._of_host(maker(unwrapped(shape), wanted, order), target)
+        host = np.empty(unwrapped(shape), wanted, order)
+        host[...] = value
+        return DeviceArray._of_host(host, target)
+    check_dtype(wanted, target)
+    lengths = _shape(shape)
+    if any(length < 0 for length in lengths):
+        raise ValueError("negative dimensions are not allowed")
+    if math.prod(lengths) * wanted.itemsize >= 2**63:
+        raise MemoryError(f"Unable to allocate an array with shape {lengths}")
+    turned = lengths[::-1] if order == "F" else lengths
+    result = DeviceArray._empty(turned, wanted, target)
+    if value is not None:
+        result[...] = value
+    return moved(result, lambda a: a.T) if order == "F" else result
+
+
+@native
+def empty(
+    shape: Any,
+    dtype: Any = None,
+    order: Any = "C",
+    *,
+    device: str | Device | None = None,
+    like: Any = None,
+) -> DeviceArray:
+    """An array with no particular content.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype, optional
+        The default is float64.
+    order : {"C", "F"}
+    device : str or Device, optional
+    like : object
+        Taken and ignored.
+    """
+    return _filled(shape, None, dtype, order, device)
+
+
+@native
+def zeros(
+    shape: Any,
+    dtype: Any = None,
+    order: Any = "C",
+    *,
+    device: str | Device | None = None,
+    like: Any = None,
+) -> DeviceArray:
+    """An array of zeros; parameters as for `empty`."""
+    return _filled(shape, 0, dtype, order, device)
+
+
+@native
+def ones(
+    shape: Any,
+    dtype: Any = None,
+    order: Any = "C",
+    *,
+    device: str | Device | None = None,
+    like: Any = None,
+) -> DeviceArray:
+    """An array of ones; parameters as for `empty`."""
+    return _filled(shape, 1, dtype, order, device)
+
+
+@native
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "C",
+    *,
+    device: str | Device | None = None,
+    like: Any = None,
+) -> DeviceArray:
+    """An array of one value.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    fill_value : array_like
+        A number, or an array that broadcasts to ``shape``.
+    dtype : dtype, optional
+        The default is that of ``fill_value``.
+    order : {"C", "F"}
+    device : str or Device, optional
+    like : object
+        Taken and ignored.
+    """
+    if device is None and isinstance(fill_value, DeviceArray):
+        device = fill_value._device
+    target = chosen_device(device)
+    if target.kind in ("auto", "cpu"):
+        host = np.full(unwrapped(shape), unwrapped(fill_value), dtype, order)
+        return DeviceArray._of_host(host, target)
+    value = as_array(fill_value)
+    wanted = value.dtype if dtype is None else dtype
+    result = _filled(shape, None, wanted, order, target)
+    result[...] = fill_value if isinstance(fill_value, DeviceArray) else value._array()
+    return result
+
+
+# ------------------------------------------------------------ like another array
+def _like(
+    prototype: Any,
+    value: Any,
+    dtype: Any,
+    order: str,
+    shape: Any,
+    device: str | Device | None,
+) -> Any:
+    x = as_array(prototype)
+    target = x._device if device is None else chosen_device(device)
+    wanted = x.dtype if dtype is None else np.dtype(dtype)
+    probe = np.empty_like(_probe(x), wanted, order, shape=unwrapped(shape))
+    if target.kind in ("auto", "cpu"):
+        if value is not None:
+            np.copyto(probe, unwrapped(value), casting="unsafe")
+        return DeviceArray._of_host(probe, target)
+    axes = sorted(range(probe.ndim), key=lambda axis: -probe.strides[axis])
+    lengths = tuple([probe.shape[axis] for axis in axes])
+    result = DeviceArray._empty(lengths, wanted, target)
+    back = tuple([axes.index(axis) for axis in range(probe.ndim)])
+    if value is not None:
+        result[...] = value
+    return moved(result, lambda a: a.transpose(back))
+
+
+def _probe(x: DeviceArray) -> Any:
+    """An array of NumPy with the same shape and strides, not to be read."""
+    return x._host if x._host is not None else phantom(x._layout, x.dtype)
+
+
+@native
+def empty_like(
+    prototype: Any,
+    /,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: str | Device | None = None,
+) -> Any:
+    """An array with the shape and dtype of another, and no particular content.
+
+    Parameters
+    ----------
+    prototype : array_like
+    dtype : dtype, optional
+    order : {"K", "A", "C", "F"}
+        The order of the elements in memory.
+    subok : bool
+        Taken and ignored.
+    shape : int or tuple of int, optional
+        Another shape.
+    device : str or Device, optional
+        Another device.
+    """
+    return _like(prototype, None, dtype, order, shape, device)
+
+
+@native
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: str | Device | None = None,
+) -> Any:
+    """Zeros in the shape and dtype of another array; parameters as for `empty_like`."""
+    return _like(a, 0, dtype, order, shape, device)
+
+
+@native
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: str | Device | None = None,
+) -> Any:
+    """Ones in the shape and dtype of another array; parameters as for `empty_like`."""
+    return _like(a, 1, dtype, order, shape, device)
+
+
+@native
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: str | Device | None = None,
+) -> Any:
+    """One value in the shape and dtype of another array; see `empty_like`."""
+    return _like(a, fill_value, dtype, order, shape, device)

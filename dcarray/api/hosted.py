@@ -1,0 +1,38 @@
+"""Functions that are NumPy's own where the arrays are on the host."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..array import DeviceArray
+from ..array.fallback import on_host
+from ..backends.registry import AUTO
+from .calling import named_device
+from .coverage import native
+
+__all__ = ["hosted"]
+
+Function = Callable[..., Any]
+
+
+def hosted(function: Function) -> Callable[[Function], Function]:
+    """Decorate the way a function works on named devices.
+
+    Parameters
+    ----------
+    function : callable
+        NumPy's function, called where no argument is on a named device.
+    """
+
+    def decorate(elsewhere: Function) -> Function:
+        @functools.wraps(elsewhere)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            if named_device(arguments, keywords) is AUTO:
+                return on_host(DeviceArray, function, *arguments, **keywords)
+            return elsewhere(*arguments, **keywords)
+
+        return native(call)
+
+    return decorate

@@ -1,0 +1,318 @@
+"""Elements picked and placed by indices and masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..array import DeviceArray, calls
+from ..array.fallback import on_host
+from ..backends.registry import AUTO
+from ..ops import indexing as picks
+from ..ops.elementwise import WHERE
+from .calling import call_row, named_device
+from .conversion import as_array, placed, unwrapped
+from .coverage import fallback, native
+from .hosted import hosted
+
+__all__ = [
+    "choose",
+    "compress",
+    "diag_indices",
+    "diag_indices_from",
+    "extract",
+    "fill_diagonal",
+    "ix_",
+    "place",
+    "put",
+    "put_along_axis",
+    "putmask",
+    "ravel_multi_index",
+    "select",
+    "take",
+    "take_along_axis",
+    "tril_indices",
+    "tril_indices_from",
+    "triu_indices",
+    "triu_indices_from",
+    "unravel_index",
+    "where",
+]
+
+_missing: Any = np._NoValue
+
+
+# ---------------------------------------------------------------------------- picking
+@native
+def take(
+    a: Any, indices: Any, /, axis: Any = None, out: Any = None, mode: Any = "raise"
+) -> Any:
+    """The elements at some places along an axis.
+
+    Parameters
+    ----------
+    a : array_like
+    indices : array_like of int
+    axis : int, optional
+        None picks from the flattened array.
+    out : array, optional
+        Where the result goes.
+    mode : {"raise", "wrap", "clip"}
+        What to do with an index that is out of bounds.
+    """
+    return as_array(a).take(indices, axis, out, mode)
+
+
+@native
+def take_along_axis(arr: Any, indices: Any, /, axis: Any = -1) -> Any:
+    """For each place along the other axes, elements by indices of its own.
+
+    Parameters
+    ----------
+    arr : array_like
+    indices : array_like of int
+        Broadcasts against ``arr`` along the other axes.
+    axis : int or None
+        None picks from the flattened array.
+    """
+    x, places = as_array(arr), as_array(indices)
+    if axis is None:
+        x, axis = x.ravel(), 0
+    return calls.library(
+        DeviceArray, picks.TAKE_ALONG_AXIS, (x, places), axis=unwrapped(axis)
+    )
+
+
+@hosted(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+    """Elements of the array that an index array names at each place.
+
+    Parameters
+    ----------
+    a : array_like of int
+    choices : sequence of array_like
+    out : array, optional
+        Where the result goes.
+    mode : {"raise", "wrap", "clip"}
+        What to do with an index that is out of bounds.
+    """
+    return call_row(picks.CHOOSE, (as_array(a), *choices), out, mode=mode)
+
+
+@hosted(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    """The elements along an axis where a condition is true."""
+    x = as_array(a)
+    if axis is None:
+        x, axis = x.ravel(), 0
+    axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
+    places = np.flatnonzero(unwrapped(condition))
+    if out is None:
+        return x[(slice(None),) * axis + (places,)]
+    out[...] = x[(slice(None),) * axis + (places,)]
+    return out
+
+
+@hosted(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """The elements where a condition is true, in one axis."""
+    return as_array(arr).ravel()[as_array(condition).ravel().astype(bool)]
+
+
+@native
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """At each place, the choice of the first condition that is true.
+
+    Parameters
+    ----------
+    condlist : sequence of array of bool
+    choicelist : sequence of array_like
+        As many.
+    default : array_like
+        Where no condition is true.
+    """
+    if named_device((condlist, choicelist, default), {}) is AUTO:
+        return on_host(DeviceArray, np.select, condlist, choicelist, default)
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise ValueError("select with an empty condition list is not possible")
+    found = [calls.as_operand(x) for x in (*choicelist, default)]
+    dtype = np.result_type(*[_example(x) for x in found])
+    result: Any = found[-1]
+    pairs = zip(condlist, found[:-1], strict=True)
+    for condition, choice in reversed(list(pairs)):
+        result = calls.elementwise(
+            DeviceArray, WHERE, (as_array(condition), choice, result)
+        )
+    return result if result.dtype == dtype else result.astype(dtype)
+
+
+def _example(x: Any) -> Any:
+    return x.dtype if hasattr(x, "dtype") else x
+
+
+# ---------------------------------------------------------------------------- placing
+@native
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    """Store values at the places that `take_along_axis` would pick."""
+    if named_device((arr, indices, values), {}) is AUTO:
+        on_host(DeviceArray, np.put_along_axis, arr, indices, values, axis)
+        return
+    x, places, given = as_array(arr), as_array(indices), as_array(values)
+    arr[...] = calls.library(
+        DeviceArray,
+        picks.PUT_ALONG_AXIS,
+        (x, places, given.astype(x.dtype)),
+        axis=axis,
+    )
+
+
+@native
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+    """Store values at places of the flattened array; they repeat if there are fewer.
+
+    Parameters
+    ----------
+    a : array
+    ind : array_like of int
+    v : array_like
+    mode : {"raise", "wrap", "clip"}
+        What to do with an index that is out of bounds.
+    """
+    if named_device((a, ind, v), {}) is AUTO:
+        on_host(DeviceArray, np.put, a, ind, v, mode)
+        return
+    places = np.ravel(unwrapped(ind))
+    if mode != "raise":
+        limit = a.size
+        places = places % limit if mode == "wrap" else np.clip(places, 0, limit - 1)
+    if not places.size:
+        return
+    given = as_array(v).ravel()
+    # Values repeat from the start, as long as there are places.
+    chosen = given[np.arange(places.size) % given.size] if given.size else given
+    a[
+        np.unravel_index(places % a.size, a.shape)
+        if mode != "raise"
+        else _all(places, a.shape)
+    ] = chosen
+
+
+def _all(places: Any, shape: tuple[int, ...]) -> Any:
+    size = int(np.prod(shape))
+    if ((places < -size) | (places >= size)).any():
+        raise IndexError(f"index out of bounds for an array with size {size}")
+    return np.unravel_index(places % size, shape)
+
+
+@native
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Store values where a mask is true; short ``values`` repeat over all places."""
+    if named_device((a, mask, values), {}) is AUTO:
+        on_host(DeviceArray, np.putmask, a, mask, values)
+        return
+    given = as_array(values).ravel()
+    if given.size == 1:
+        spread: Any = given.reshape(())
+    else:
+        spread = given[np.arange(a.size) % given.size].reshape(a.shape)
+    where = as_array(mask).astype(bool).reshape(a.shape)
+    a[...] = calls.elementwise(DeviceArray, WHERE, (where, spread.astype(a.dtype), a))
+
+
+@native
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Store the next value wherever a mask is true; they repeat if there are fewer."""
+    if named_device((arr, mask, vals), {}) is AUTO:
+        on_host(DeviceArray, np.place, arr, mask, vals)
+        return
+    put(arr, np.flatnonzero(unwrapped(mask)), vals)
+
+
+@native
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Store values on the main diagonal; parameters as in `numpy.fill_diagonal`."""
+    if named_device((a, val), {}) is AUTO:
+        on_host(DeviceArray, np.fill_diagonal, a, val, wrap)
+        return
+    probe = np.zeros(a.shape, bool)
+    np.fill_diagonal(probe, True, wrap)
+    put(a, np.flatnonzero(probe), val)
+
+
+# ---------------------------------------------------------------------------- indices
+def _grids(found: Any) -> tuple[Any, ...]:
+    return tuple([placed(np.array(item)) for item in found])
+
+
+@native
+def diag_indices(n: Any, ndim: Any = 2) -> tuple[Any, ...]:
+    """Indices of the main diagonal of an array with ``ndim`` axes of length ``n``."""
+    return _grids(np.diag_indices(unwrapped(n), unwrapped(ndim)))
+
+
+@native
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """Indices of the main diagonal of an array."""
+    return _grids(np.diag_indices_from(np.broadcast_to(False, as_array(arr).shape)))
+
+
+@native
+def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, ...]:
+    """Indices of the lower triangle of an ``(n, m)`` matrix."""
+    return _grids(np.tril_indices(unwrapped(n), unwrapped(k), unwrapped(m)))
+
+
+@native
+def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, ...]:
+    """Indices of the upper triangle of an ``(n, m)`` matrix."""
+    return _grids(np.triu_indices(unwrapped(n), unwrapped(k), unwrapped(m)))
+
+
+def _matrix_shape(arr: Any) -> tuple[int, ...]:
+    shape = as_array(arr).shape
+    if len(shape) != 2:
+        raise ValueError("input array must be 2-d")
+    return shape  # type: ignore[no-any-return]
+
+
+@native
+def tril_indices_from(arr: Any, k: Any = 0) -> tuple[Any, ...]:
+    """Indices of the lower triangle of a matrix."""
+    rows, columns = _matrix_shape(arr)
+    return tril_indices(rows, k, columns)
+
+
+@native
+def triu_indices_from(arr: Any, k: Any = 0) -> tuple[Any, ...]:
+    """Indices of the upper triangle of a matrix."""
+    rows, columns = _matrix_shape(arr)
+    return triu_indices(rows, k, columns)
+
+
+ix_ = fallback(np.ix_)
+ravel_multi_index = fallback(np.ravel_multi_index)
+unravel_index = fallback(np.unravel_index)
+
+
+@native
+def where(condition: Any, x: Any = _missing, y: Any = _missing, /) -> Any:
+    """Elements of ``x`` where a condition is true, of ``y`` elsewhere.
+
+    Parameters
+    ----------
+    condition : array_like of bool
+    x, y : array_like
+        Without them, the indices of true elements are returned, as by `nonzero`.
+
+    Returns
+    -------
+    DeviceArray, or tuple of DeviceArray
+    """
+    if x is _missing and y is _missing:
+        return as_array(condition).nonzero()
+    if x is _missing or y is _missing:
+        raise ValueError("either both or neither of x and y should be given")
+    return calls.elementwise(DeviceArray, WHERE, (condition, x, y))

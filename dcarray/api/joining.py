@@ -1,0 +1,309 @@
+"""Arrays put together and taken apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..array import DeviceArray
+from ..array.fallback import on_host
+from ..backends.registry import AUTO, Device
+from .calling import named_device
+from .conversion import as_array, unwrapped
+from .coverage import fallback, native
+from .hosted import hosted
+from .manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, moveaxis
+
+__all__ = [
+    "append",
+    "array_split",
+    "block",
+    "column_stack",
+    "concat",
+    "concatenate",
+    "delete",
+    "dsplit",
+    "dstack",
+    "hsplit",
+    "hstack",
+    "insert",
+    "row_stack",
+    "split",
+    "stack",
+    "unstack",
+    "vsplit",
+    "vstack",
+]
+
+
+def _items(arrays: Any) -> list[Any]:
+    if isinstance(arrays, DeviceArray):
+        return [arrays[index] for index in range(arrays.shape[0])]
+    return list(arrays)
+
+
+# ---------------------------------------------------------------------------- joining
+@native
+def concatenate(
+    arrays: Any,
+    /,
+    axis: Any = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+) -> Any:
+    """Arrays one after the other along an axis that they have.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        Their shapes differ along ``axis`` at most.
+    axis : int or None
+        None flattens the arrays first.
+    out : array, optional
+        Where the result goes.
+    dtype : dtype, optional
+        The default is the common dtype.
+    casting : str
+        Which conversions are allowed.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    device = named_device((arrays,), {"out": out})
+    if device is AUTO:
+        return on_host(
+            DeviceArray,
+            np.concatenate,
+            arrays,
+            axis,
+            out,
+            dtype=dtype,
+            casting=casting,
+        )
+    return _concatenated(_items(arrays), axis, out, dtype, casting, device)
+
+
+def _concatenated(
+    arrays: Sequence[Any],
+    axis: Any,
+    out: Any,
+    dtype: Any,
+    casting: Any,
+    device: Device,
+) -> Any:
+    pieces = [as_array(x) for x in arrays]
+    if axis is None:
+        pieces, axis = [x.ravel() for x in pieces], 0
+    lengths = [x.shape[axis] if x.ndim else 1 for x in pieces]
+    # NumPy checks the axis and the dtypes, on arrays without elements.
+    probes = [np.empty((0,) * x.ndim, x.dtype) for x in pieces]
+    found = np.concatenate(probes, axis, dtype=dtype, casting=casting).dtype
+    axis = np.lib.array_utils.normalize_axis_index(axis, pieces[0].ndim)
+    first = pieces[0].shape
+    for x in pieces:
+        rest = [n for place, n in enumerate(x.shape) if place != axis]
+        if rest != [n for place, n in enumerate(first) if place != axis]:
+            raise ValueError(
+                "all the input array dimensions except for the concatenation axis "
+                f"must match exactly, but got shapes {first} and {x.shape}"
+            )
+    shape = (*first[:axis], sum(lengths), *first[axis + 1 :])
+    result = DeviceArray._empty(shape, found, device) if out is None else out
+    if result.shape != shape:
+        raise ValueError("Output array is the wrong shape")
+    start = 0
+    for x, length in zip(pieces, lengths, strict=True):
+        if x.size:
+            place = (slice(None),) * axis + (slice(start, start + length),)
+            result[place] = x
+        start += length
+    return result
+
+
+concat = concatenate
+
+
+@hosted(np.stack)
+def stack(
+    arrays: Any,
+    /,
+    axis: Any = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+) -> Any:
+    """Arrays of one shape along a new axis; parameters as for `concatenate`."""
+    grown = [expand_dims(x, axis) for x in _items(arrays)]
+    if len({x.shape for x in grown}) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    place = np.lib.array_utils.normalize_axis_index(axis, grown[0].ndim)
+    return concatenate(grown, place, out, dtype=dtype, casting=casting)
+
+
+@hosted(np.vstack)
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    """Arrays below each other: along the first axis, vectors as rows."""
+    rows = [atleast_2d(x) for x in _items(tup)]
+    return concatenate(rows, 0, dtype=dtype, casting=casting)
+
+
+row_stack = vstack
+
+
+@hosted(np.hstack)
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    """Arrays side by side: along the second axis, or the first of vectors."""
+    given = [atleast_1d(x) for x in _items(tup)]
+    axis = 0 if given and given[0].ndim == 1 else 1
+    return concatenate(given, axis, dtype=dtype, casting=casting)
+
+
+@hosted(np.dstack)
+def dstack(tup: Any) -> Any:
+    """Arrays behind each other: along the third axis."""
+    return concatenate([atleast_3d(x) for x in _items(tup)], 2)
+
+
+@hosted(np.column_stack)
+def column_stack(tup: Any) -> Any:
+    """Vectors as the columns of a matrix."""
+    columns = [as_array(x) for x in _items(tup)]
+    return concatenate([x[:, None] if x.ndim == 1 else x for x in columns], 1)
+
+
+@native
+def block(arrays: Any) -> Any:
+    """An array of nested lists of blocks.
+
+    Parameters
+    ----------
+    arrays : nested list of array_like
+        The innermost lists are joined along the last axis, the next along the one
+        before it, and so on.
+    """
+    depth, device = _depth(arrays)
+    if device is AUTO:
+        return on_host(DeviceArray, np.block, arrays)
+    return _block(arrays, depth, max(depth, _most_axes(arrays)))
+
+
+def _depth(arrays: Any) -> tuple[int, Device]:
+    if not isinstance(arrays, list):
+        return 0, named_device((arrays,), {})
+    found = [_depth(item) for item in arrays]
+    named = [device for _, device in found if device is not AUTO]
+    return 1 + max([n for n, _ in found], default=0), named[0] if named else AUTO
+
+
+def _most_axes(arrays: Any) -> int:
+    if isinstance(arrays, list):
+        return max(map(_most_axes, arrays))
+    return as_array(arrays).ndim
+
+
+def _block(arrays: Any, depth: int, ndim: int) -> Any:
+    if depth == 0:
+        x = as_array(arrays)
+        return x[(None,) * (ndim - x.ndim)] if x.ndim < ndim else x
+    parts = [_block(item, depth - 1, ndim) for item in arrays]
+    return concatenate(parts, ndim - depth)
+
+
+@hosted(np.append)
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """A copy with ``values`` at the end; flattened if ``axis`` is None."""
+    x, more = as_array(arr), as_array(values)
+    if axis is None:
+        return concatenate((x.ravel(), more.ravel()))
+    return concatenate((x, more), axis)
+
+
+@hosted(np.delete)
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """A copy without the elements that an index picks along an axis."""
+    x = as_array(arr)
+    if axis is None:
+        x, axis = x.ravel(), 0
+    axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
+    kept = np.delete(np.arange(x.shape[axis]), unwrapped(obj))
+    return x[(slice(None),) * axis + (kept,)]
+
+
+insert = fallback(np.insert)
+
+
+# --------------------------------------------------------------------------- splitting
+def _pieces(x: Any, sections: Any, axis: int, equal: bool) -> list[Any]:
+    array = as_array(x)
+    # NumPy cuts a range: the views are cut at the same places.
+    cut: Any = np.split if equal else np.array_split
+    parts = cut(np.arange(array.shape[axis]), unwrapped(sections))
+    ends = itertools.accumulate([part.size for part in parts])
+    before = (slice(None),) * (axis % array.ndim)
+    if not np.iterable(unwrapped(sections)):
+        return [
+            array[(*before, slice(end - part.size, end))]
+            for part, end in zip(parts, ends, strict=True)
+        ]
+    bounds = [0, *unwrapped(sections), array.shape[axis]]
+    return [array[(*before, slice(a, b))] for a, b in itertools.pairwise(bounds)]
+
+
+@native
+def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+    """Views of equal parts, or of the parts between indices.
+
+    Raises
+    ------
+    ValueError
+        The axis has no such number of equal parts.
+    """
+    return _pieces(ary, indices_or_sections, axis, equal=True)
+
+
+@native
+def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+    """Views of parts, the first ones longer by one where they cannot be equal."""
+    return _pieces(ary, indices_or_sections, axis, equal=False)
+
+
+@native
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the second axis, or the first of vectors."""
+    ndim = as_array(ary).ndim
+    if ndim == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 1 if ndim > 1 else 0)
+
+
+@native
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the first axis."""
+    if as_array(ary).ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+@native
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the third axis."""
+    if as_array(ary).ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+@native
+def unstack(x: Any, /, *, axis: Any = 0) -> tuple[Any, ...]:
+    """Views of the parts along an axis, without that axis."""
+    array = as_array(x)
+    if not array.ndim:
+        raise ValueError("Input array must be at least 1-d.")
+    first = moveaxis(array, axis, 0)
+    return tuple([first[index, ...] for index in range(first.shape[0])])

@@ -1,0 +1,245 @@
+"""The same elements under another shape: views, wherever NumPy gives views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..array import DeviceArray
+from ..array.movement import moved
+from ..array.state import HostArray
+from ..layout import broadcast_shapes as common_shape
+from .conversion import as_array, locked, unwrapped
+from .coverage import native
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "diagonal",
+    "expand_dims",
+    "flip",
+    "fliplr",
+    "flipud",
+    "matrix_transpose",
+    "moveaxis",
+    "permute_dims",
+    "ravel",
+    "reshape",
+    "rollaxis",
+    "rot90",
+    "squeeze",
+    "swapaxes",
+    "transpose",
+]
+
+
+def _view(x: Any, function: Callable[[HostArray], HostArray]) -> Any:
+    return moved(as_array(x), function)
+
+
+# ------------------------------------------------------------------------------ shape
+@native
+def reshape(
+    a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
+) -> Any:
+    """The elements in another shape; a view where the strides allow one.
+
+    Parameters
+    ----------
+    a : array_like
+    shape : int or tuple of int
+        One length may be -1: it follows from the others.
+    order : {"C", "F", "A"}
+        The order in which the elements are read and placed.
+    copy : bool, optional
+        True always copies; False raises a ``ValueError`` where no view is possible.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    plain = unwrapped(shape)
+    if isinstance(plain, np.ndarray):
+        plain = plain.tolist()
+    return as_array(a).reshape(plain, order=order, copy=copy)
+
+
+@native
+def ravel(a: Any, order: Any = "C") -> Any:
+    """The elements in one axis; a view where the strides allow one."""
+    return as_array(a).ravel(order)
+
+
+@native
+def expand_dims(a: Any, /, axis: Any = 0) -> Any:
+    """A view with new axes of length 1.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int
+        Where the new axes are in the result.
+    """
+    places = unwrapped(axis)
+    return _view(a, lambda array: np.expand_dims(array, places))
+
+
+@native
+def squeeze(a: Any, /, axis: Any = None) -> Any:
+    """A view without axes of length 1: all of them, or those of ``axis``."""
+    return as_array(a).squeeze(unwrapped(axis))
+
+
+def _at_least(arrays: Sequence[Any], function: Callable[[HostArray], Any]) -> Any:
+    found = tuple([_view(x, function) for x in arrays])
+    return found[0] if len(found) == 1 else found
+
+
+@native
+def atleast_1d(*arys: Any) -> Any:
+    """Views with one axis at least."""
+    return _at_least(arys, np.atleast_1d)
+
+
+@native
+def atleast_2d(*arys: Any) -> Any:
+    """Views with two axes at least; new ones come first."""
+    return _at_least(arys, np.atleast_2d)
+
+
+@native
+def atleast_3d(*arys: Any) -> Any:
+    """Views with three axes at least; a vector becomes ``(1, n, 1)``."""
+    return _at_least(arys, np.atleast_3d)
+
+
+# ------------------------------------------------------------------------------- axes
+@native
+def transpose(a: Any, axes: Any = None) -> Any:
+    """A view with the axes in reverse, or in the given order."""
+    order = unwrapped(axes)
+    return _view(a, lambda array: np.transpose(array, order))
+
+
+@native
+def permute_dims(a: Any, /, axes: Any = None) -> Any:
+    """A view with the axes in another order, see `transpose`."""
+    return transpose(a, axes)
+
+
+@native
+def matrix_transpose(x: Any, /) -> Any:
+    """A view with the last two axes swapped.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two axes.
+    """
+    return _view(x, np.matrix_transpose)
+
+
+@native
+def moveaxis(a: Any, source: Any, destination: Any, /) -> Any:
+    """A view with axes moved to other places; the rest keep their order."""
+    places = unwrapped(source), unwrapped(destination)
+    return _view(a, lambda array: np.moveaxis(array, *places))
+
+
+@native
+def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
+    """A view with an axis moved before another one."""
+    return _view(a, lambda array: np.rollaxis(array, axis, start))
+
+
+@native
+def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
+    """A view with two axes swapped."""
+    return as_array(a).swapaxes(axis1, axis2)
+
+
+@native
+def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+    """A read-only view of a diagonal, which becomes the last axis.
+
+    Parameters
+    ----------
+    a : array_like
+    offset : int
+        Which diagonal: above the main one if positive.
+    axis1, axis2 : int
+        Axes of the matrices.
+    """
+    return locked(_view(a, lambda array: np.diagonal(array, offset, axis1, axis2)))
+
+
+# -------------------------------------------------------------------------- direction
+@native
+def flip(m: Any, /, axis: Any = None) -> Any:
+    """A view with the elements in reverse along all axes, or those of ``axis``."""
+    axes = unwrapped(axis)
+    return _view(m, lambda array: np.flip(array, axes))
+
+
+@native
+def fliplr(m: Any) -> Any:
+    """A view with the second axis in reverse."""
+    return _view(m, np.fliplr)
+
+
+@native
+def flipud(m: Any) -> Any:
+    """A view with the first axis in reverse."""
+    return _view(m, np.flipud)
+
+
+@native
+def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+    """A view turned by 90 degrees ``k`` times, from the first axis to the second."""
+    return _view(m, lambda array: np.rot90(array, k, axes))
+
+
+# ----------------------------------------------------------------------- broadcasting
+@native
+def broadcast_to(array: Any, /, shape: Any, subok: bool = False) -> Any:
+    """A read-only view in a larger shape.
+
+    Raises
+    ------
+    ValueError
+        The array does not broadcast to ``shape``.
+    """
+    plain = unwrapped(shape)
+    return locked(_view(array, lambda a: np.broadcast_to(a, plain)))
+
+
+@native
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """Views of all arrays in their common shape.
+
+    Returns
+    -------
+    tuple of DeviceArray
+        Those that had to grow are read-only.
+    """
+    arrays = [as_array(x) for x in args]
+    shape = common_shape([x.shape for x in arrays])
+    return tuple([x if x.shape == shape else broadcast_to(x, shape) for x in arrays])
+
+
+@native
+def broadcast_shapes(*args: Any) -> tuple[int, ...]:
+    """The common shape of shapes.
+
+    Raises
+    ------
+    ValueError
+        They do not broadcast.
+    """
+    return np.broadcast_shapes(*[unwrapped(shape) for shape in args])

@@ -1,0 +1,357 @@
+"""Ranges, grids and matrices with a pattern."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..array import DeviceArray, calls
+from ..array.movement import moved
+from ..backends.registry import AUTO, Device
+from ..dtypes import is_recordable
+from ..lazy import graph
+from ..ops.elementwise import WHERE
+from .conversion import as_array, chosen_device, locked, placed, unwrapped
+from .coverage import native
+from .manipulation import broadcast_to
+
+__all__ = [
+    "arange",
+    "diag",
+    "diagflat",
+    "eye",
+    "fromfunction",
+    "geomspace",
+    "identity",
+    "indices",
+    "linspace",
+    "logspace",
+    "meshgrid",
+    "tri",
+    "tril",
+    "triu",
+]
+
+_missing: Any = np._NoValue
+
+
+def _device(device: str | Device | None, *operands: Any) -> Device:
+    """``device=``, or the common device of the arrays among the arguments."""
+    if device is None:
+        found = [x._device for x in operands if isinstance(x, DeviceArray)]
+        common = graph.common_device(found, "range") if found else AUTO
+        if common is not AUTO:
+            return common
+    return chosen_device(device)
+
+
+@native
+def arange(
+    start: Any = _missing,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    device: str | Device | None = None,
+    like: Any = None,
+) -> DeviceArray:
+    """Evenly spaced values from ``start`` up to, but without, ``stop``.
+
+    Parameters
+    ----------
+    start : number
+        The only number given is ``stop``, and ``start`` is 0.
+    stop : number, optional
+    step : number
+    dtype : dtype, optional
+        The default is that of the numbers.
+    device : str or Device, optional
+    like : object
+        Taken and ignored.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    target = _device(device, start, stop, step)
+    given = [start, stop] if start is not _missing else [stop]
+    if start is _missing and stop is None:
+        raise TypeError("arange() requires stop to be specified.")
+    if start is not _missing and stop is None:
+        given = [start] if step == 1 and type(step) is int else [0, start]
+    if len(given) == 2:
+        given.append(step)
+    elif start is _missing:
+        given = [0, stop, step]
+    host = np.arange(*[unwrapped(x) for x in given], dtype=dtype)
+    return placed(host, target)
+
+
+def _spaced(result: Any, device: Device) -> Any:
+    if type(result) is tuple:
+        return placed(result[0], device), result[1]
+    return placed(result, device)
+
+
+@native
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: Any = 0,
+    *,
+    device: str | Device | None = None,
+) -> Any:
+    """``num`` evenly spaced values from ``start`` to ``stop``.
+
+    Parameters
+    ----------
+    start, stop : array_like
+    num : int
+    endpoint : bool
+        Whether ``stop`` is the last value, or the one after it.
+    retstep : bool
+        Whether to return the step too.
+    dtype : dtype, optional
+    axis : int
+        Where the new axis goes if ``start`` and ``stop`` are arrays.
+    device : str or Device, optional
+
+    Returns
+    -------
+    DeviceArray, or tuple of DeviceArray and number
+    """
+    result = np.linspace(
+        unwrapped(start),
+        unwrapped(stop),
+        unwrapped(num),
+        endpoint,
+        retstep,
+        dtype,
+        axis,
+    )
+    return _spaced(result, _device(device, start, stop))
+
+
+@native
+def logspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: Any = 0,
+) -> Any:
+    """``base`` to the power of evenly spaced exponents; see `linspace`."""
+    result = np.logspace(
+        unwrapped(start),
+        unwrapped(stop),
+        unwrapped(num),
+        endpoint,
+        unwrapped(base),
+        dtype,
+        axis,
+    )
+    return _spaced(result, _device(None, start, stop, base))
+
+
+@native
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: Any = 0,
+) -> Any:
+    """Values from ``start`` to ``stop`` with a constant ratio; see `linspace`."""
+    result = np.geomspace(
+        unwrapped(start), unwrapped(stop), unwrapped(num), endpoint, dtype, axis
+    )
+    return _spaced(result, _device(None, start, stop))
+
+
+@native
+def eye(
+    N: Any,  # noqa: N803 - NumPy's names
+    M: Any = None,  # noqa: N803
+    k: Any = 0,
+    dtype: Any = float,
+    order: Any = "C",
+    *,
+    device: str | Device | None = None,
+    like: Any = None,
+) -> DeviceArray:
+    """A matrix with ones on a diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    N, M : int
+        Rows and columns; a square matrix if ``M`` is None.
+    k : int
+        Which diagonal: above the main one if positive.
+    dtype : dtype
+    order : {"C", "F"}
+    device : str or Device, optional
+    like : object
+        Taken and ignored.
+    """
+    target = chosen_device(device)
+    rows, columns, shift = unwrapped(N), unwrapped(M), unwrapped(k)
+    wanted = float if dtype is None else dtype
+    return placed(np.eye(rows, columns, shift, wanted, order), target)
+
+
+@native
+def identity(n: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
+    """A square matrix with ones on its main diagonal."""
+    return placed(np.identity(unwrapped(n), dtype))
+
+
+@native
+def tri(
+    N: Any,  # noqa: N803
+    M: Any = None,  # noqa: N803
+    k: Any = 0,
+    dtype: Any = float,
+    *,
+    like: Any = None,
+) -> DeviceArray:
+    """Ones at and below a diagonal, zeros above it; parameters as for `eye`."""
+    return placed(np.tri(unwrapped(N), unwrapped(M), unwrapped(k), dtype))
+
+
+def _part(m: Any, k: Any, lower: bool) -> Any:
+    x = as_array(m)
+    shape = x.shape[-2:] if x.ndim > 1 else x.shape * 2
+    mask = np.tri(*shape, k=k if lower else k - 1, dtype=bool)
+    if not is_recordable(x.dtype):
+        function = np.tril if lower else np.triu
+        return placed(np.array(function(x._array(), k)), x._device)
+    zero = x.dtype.type(0)
+    keep = placed(mask, x._device if x._device.kind not in ("auto", "cpu") else "auto")
+    chosen = (keep, x, zero) if lower else (keep, zero, x)
+    return calls.elementwise(DeviceArray, WHERE, chosen)
+
+
+@native
+def tril(m: Any, k: Any = 0) -> Any:
+    """The lower triangle of matrices, with zeros above it.
+
+    Parameters
+    ----------
+    m : array_like
+        The last two axes are matrices.
+    k : int
+        The diagonal up to which elements are kept: above the main one if positive.
+    """
+    return _part(m, unwrapped(k), lower=True)
+
+
+@native
+def triu(m: Any, k: Any = 0) -> Any:
+    """The upper triangle of matrices, with zeros below it; see `tril`."""
+    return _part(m, unwrapped(k), lower=False)
+
+
+@native
+def diag(v: Any, k: Any = 0) -> Any:
+    """The diagonal of a matrix, or a matrix with a given diagonal.
+
+    Parameters
+    ----------
+    v : array_like
+        A matrix, or a vector.
+    k : int
+        Which diagonal: above the main one if positive.
+
+    Returns
+    -------
+    DeviceArray
+        A read-only view of a matrix's diagonal; a new matrix for a vector.
+    """
+    x = as_array(v)
+    shift = int(unwrapped(k))
+    if x.ndim == 2:
+        return locked(x.diagonal(shift))
+    if x.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    return _with_diagonal(x, shift)
+
+
+def _with_diagonal(x: DeviceArray, shift: int) -> DeviceArray:
+    n = x.size + abs(shift)
+    if x._device.kind in ("auto", "cpu"):
+        return placed(np.diag(x._array(), shift), x._device)
+    result = DeviceArray._empty((n, n), x.dtype, x._device)
+    result[...] = 0
+    first = shift if shift >= 0 else -shift * n
+    if x.size:
+        moved(result, lambda a: a.reshape(-1)[first :: n + 1][: x.size])[...] = x
+    return result
+
+
+@native
+def diagflat(v: Any, k: Any = 0) -> Any:
+    """A matrix whose diagonal has the elements of ``v``, flattened."""
+    return _with_diagonal(as_array(v).ravel(), int(unwrapped(k)))
+
+
+@native
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: Any = "xy"
+) -> tuple[Any, ...]:
+    """Coordinate matrices from coordinate vectors.
+
+    Parameters
+    ----------
+    *xi : array_like
+        Vectors.
+    copy : bool
+        Whether the results have memory of their own, or are views.
+    sparse : bool
+        Whether to leave the results as they are before they are broadcast.
+    indexing : {"xy", "ij"}
+        Whether the first axis belongs to the second vector, or to the first.
+
+    Returns
+    -------
+    tuple of DeviceArray
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    given = [as_array(x) for x in xi]
+    ndim = len(given)
+    found = [
+        x.reshape((1,) * axis + (-1,) + (1,) * (ndim - axis - 1))
+        for axis, x in enumerate(given)
+    ]
+    if indexing == "xy" and ndim > 1:
+        found = [x.swapaxes(0, 1) for x in found]
+    if not sparse:
+        shape = tuple([x.size for x in given])
+        if indexing == "xy" and ndim > 1:
+            shape = (shape[1], shape[0], *shape[2:])
+        found = [broadcast_to(x, shape) for x in found]
+    return tuple([x.copy() for x in found]) if copy else tuple(found)
+
+
+@native
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """The index of each place along each axis, as `numpy.indices`."""
+    found = np.indices(tuple(unwrapped(dimensions)), dtype, sparse)
+    if sparse:
+        return tuple([placed(np.array(item)) for item in found])
+    return placed(found)
+
+
+def fromfunction(
+    function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:
+    """What ``function`` gives for arrays of the indices along each axis."""
+    return function(*indices(shape, dtype), **kwargs)

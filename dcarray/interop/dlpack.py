@@ -1,0 +1,72 @@
+"""DLPack: memory of other libraries, without a copy where that is possible.
+
+The other direction is `DeviceArray.__dlpack__`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..api.conversion import chosen_device, convert, placed
+from ..api.coverage import native
+from ..array import DeviceArray
+from ..array.movement import moved
+from ..backends.registry import Device
+
+__all__ = ["from_dlpack"]
+
+ON_CPU = (1, 3, 10, 13)
+"""DLPack's types of devices whose memory the host can read: the CPU, and memory that is
+pinned, in ROCm's or CUDA's way, or managed."""
+
+
+@native
+def from_dlpack(
+    x: Any,
+    /,
+    *,
+    device: str | Device | None = None,
+    copy: bool | None = None,
+) -> DeviceArray:
+    """An array on the memory of another library's array.
+
+    The memory stays shared: each side sees what the other writes.
+
+    Parameters
+    ----------
+    x : object with ``__dlpack__`` and ``__dlpack_device__``
+    device : str or Device, optional
+        Where the array is to be.
+    copy : bool, optional
+        True always copies; False raises an error where memory cannot be shared.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError, BufferError
+        ``copy=False`` where a copy would be needed.
+    """
+    target = None if device is None else chosen_device(device)
+    if isinstance(x, DeviceArray):
+        if copy is None and (target is None or target == x._device):
+            return moved(x, lambda a: a[...])  # type: ignore[no-any-return]
+        if copy is False and (target is None or target == x._device):
+            return moved(x, lambda a: a[...])  # type: ignore[no-any-return]
+        return convert(x, copy=copy, device=target)  # type: ignore[no-any-return]
+    on_host = tuple(x.__dlpack_device__())[0] in ON_CPU
+    stays = target is None or target.kind in ("auto", "cpu")
+    if copy is False and not (on_host and stays):
+        raise ValueError(
+            "from_dlpack: the memory cannot be shared between "
+            f"{x.__dlpack_device__()} and {target or 'the host'}; copy=False"
+        )
+    if on_host and stays and not copy:
+        host = np.from_dlpack(x)
+        return DeviceArray._of_shared(host, target or chosen_device("auto"))
+    host = np.from_dlpack(x) if on_host else np.from_dlpack(x, device="cpu")
+    return placed(np.array(host), target if target is not None else "auto")
