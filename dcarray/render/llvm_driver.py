@@ -20,8 +20,8 @@ class Frame:
     ``KERNEL``: address of the block function; ``BLOCK``: elements of a block;
     ``OPERANDS``: their number.  ``NDIM``: number of outer axes; ``LENGTHS`` and
     ``STEPS``: addresses of their lengths and, axis by axis, of all operands' strides;
-    ``INNER``: length of the inner axis.  Then, for each operand, inner strides and
-    addresses; then two words for each scalar.
+    ``INNER``: length of the inner axis; ``FLAGS``: what `dcarray_single` saw.  Then,
+    for each operand, inner strides and addresses; then two words for each scalar.
     """
 
     operands: int
@@ -36,7 +36,8 @@ class Frame:
     LENGTHS = 6
     STEPS = 7
     INNER = 8
-    STRIDES = 9
+    FLAGS = 9
+    STRIDES = 10
 
     @property
     def pointers(self) -> int:
@@ -73,7 +74,7 @@ entry:
   %strides = load ptr, ptr %strides.at
   %inner.at = getelementptr i64, ptr %frame, i64 8
   %inner = load i64, ptr %inner.at
-  %steps = getelementptr i64, ptr %frame, i64 9
+  %steps = getelementptr i64, ptr %frame, i64 10
   %bases = getelementptr i64, ptr %steps, i64 %count
   %watching = icmp ne i32 %watch, 0
   br i1 %watching, label %clear, label %seek
@@ -192,6 +193,32 @@ done:
   ret void
 }
 
+define i32 @dcarray_single(ptr %frame, ptr %pointers, i64 %n, ptr %scratch) {
+entry:
+  %length = alloca i64
+  store i64 %n, ptr %length
+  %table = load ptr, ptr %frame
+  %function.at = getelementptr ptr, ptr %table, i64 2
+  %function = load ptr, ptr %function.at
+  %data.at = getelementptr ptr, ptr %table, i64 3
+  %data = load ptr, ptr %data.at
+  %steps = getelementptr i64, ptr %frame, i64 10
+  call void %function(ptr %pointers, ptr %length, ptr %steps, ptr %data)
+  %flags.at = getelementptr i64, ptr %frame, i64 9
+  %seek.at = getelementptr i64, ptr %frame, i64 1
+  %seek = load i32, ptr %seek.at
+  %watching = icmp ne i32 %seek, 0
+  br i1 %watching, label %look, label %done
+look:
+  %test = load ptr, ptr %table
+  %flags = call i32 %test(i32 %seek)
+  %wide = sext i32 %flags to i64
+  %before = atomicrmw or ptr %flags.at, i64 %wide seq_cst
+  br label %done
+done:
+  ret i32 0
+}
+
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 """Walks over the blocks of a launch; the same for every plan, so it is compiled once.
@@ -200,4 +227,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 to ``stop`` (blocks are numbered row by row) and returns ``stop``, or the number of the
 first block that raised a watched flag.  That block is not stored where outputs share
 memory with inputs.
+
+``dcarray_single`` is a block function that calls the first loop of the table on the
+operands as they are.  It goes on after a flag, and leaves all of them in the frame.
 """

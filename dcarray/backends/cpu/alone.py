@@ -1,71 +1,197 @@
-"""Programs of one node: NumPy itself, on slices of the operands, in several threads."""
+"""Programs of one node: NumPy's loop, or NumPy itself, on slices in several threads.
+
+Nothing is compiled for them.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...ops.program import Program
+from ...config import current
+from ...ops.program import Inner, Program
+from ...render.llvm_driver import MAX_AXES, Frame
+from ...render.plan import Plan, Stride
 from ..base import Raised
+from .engine import Kernel, data_address, engine, flag_functions
+from .geometry import geometry_of
 from .interpreter import Recorder, evaluate, scalar_array, watching
+from .launch import Bound, Built
+from .loops import find_loop
+from .plan import may_fail
+from .team import run_together
 from .threads import available_threads, run_slices
 
-__all__ = ["run_alone"]
+__all__ = ["Alone"]
 
 HostArray = np.ndarray[Any, Any]
 
 THREADED = 1 << 17
 """Elements from which a second thread is worth its start."""
 
-SLICE = 1 << 22
+SLICE = 1 << 20
 """Most elements of a slice: Ctrl-C is seen in between."""
 
 
-def run_alone(
-    program: Program,
-    inputs: Sequence[HostArray],
-    scalars: Sequence[Any],
-    outputs: Sequence[HostArray],
-    watch: int,
-) -> Sequence[Raised]:
-    """Run the only node of a program.
+class Alone:
+    """A program of one node.
 
-    The operands are NumPy's own, so are strides and paths; they are only cut along the
-    slowest axis.  What needs another order of outputs is a longer program.
+    Parameters
+    ----------
+    program : Program
     """
-    node = program.nodes[0]
-    values: list[Any] = [*inputs, *map(scalar_array, scalars, program.scalars)]
-    operands = [values[slot] for slot in node.inputs]
-    first = len(values)
-    targets = [outputs[program.outputs.index(first + k)] for k in range(len(outputs))]
-    recorder = Recorder()
-    target = targets[0]
-    if target.size < THREADED or any(dtype.hasobject for dtype in node.dtypes):
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.node = program.nodes[0]
+        first = len(program.leaves) + len(program.scalars)
+        self._places = [program.outputs.index(first + k) for k in self._results()]
+        self._dtypes = program.slot_dtypes()
+        self._bound: dict[Any, Bound | None] = {}
+
+    def _results(self) -> range:
+        return range(len(self.node.dtypes))
+
+    def run(
+        self,
+        inputs: Sequence[HostArray],
+        scalars: Sequence[Any],
+        outputs: Sequence[HostArray],
+        watch: int,
+    ) -> Sequence[Raised]:
+        """Run the node; the outputs are those of the program."""
+        values: list[Any] = [*inputs, *map(scalar_array, scalars, self.program.scalars)]
+        operands = [values[slot] for slot in self.node.inputs]
+        targets = [outputs[place] for place in self._places]
+        if targets[0].size >= THREADED:
+            threads = available_threads()
+            if threads > 1:
+                if current().engine == "auto" and self._loop(
+                    operands, targets, watch, threads
+                ):
+                    return ()
+                return self._pieces(operands, targets, watch, threads)
+        recorder = Recorder()
         with watching(watch, recorder):
-            evaluate(node, operands, targets)
+            evaluate(self.node, operands, targets)
         return [Raised(0, flags) for flags in recorder.found.values()]
-    strides = target.strides
-    axis = max(
-        range(target.ndim), key=lambda k: abs(strides[k]) * (target.shape[k] > 1)
-    )
-    length = target.shape[axis]
-    wanted = min(length, max(4, -(-target.size // SLICE)))
-    before = (slice(None),) * axis
 
-    def task(number: int) -> None:
-        piece = slice(length * number // wanted, length * (number + 1) // wanted)
-        index = (*before, piece)
-        mine = Recorder()
-        with watching(watch, mine):
-            evaluate(
-                node,
-                [operand[index] if operand.ndim else operand for operand in operands],
-                [array[index] for array in targets],
-            )
-        for flags in mine.found.values():
-            recorder.add(flags)
+    # ------------------------------------------------------------------ NumPy's loop
+    def _loop(
+        self,
+        operands: Sequence[HostArray],
+        targets: Sequence[HostArray],
+        watch: int,
+        threads: int,
+    ) -> bool:
+        """Call the loop on slices; False if NumPy has to do it, also to name flags."""
+        shape = targets[0].shape
+        rows = [a.strides if a.ndim else (0,) * len(shape) for a in operands]
+        strides = (*rows, *(target.strides for target in targets))
+        key = (shape, strides)
+        try:
+            bound = self._bound[key]
+        except KeyError:
+            bound = self._bound[key] = self._bind(shape, strides)
+        if bound is None:
+            return False
+        addresses = [data_address(operand) for operand in operands]
+        ends = [data_address(target) for target in targets]
+        if watch and any(end in addresses for end in ends):
+            return False  # what raises a flag is run again
+        addresses.extend(ends)
+        if any(a % d.alignment for a, d in zip(addresses, self._kinds(), strict=True)):
+            return False
+        machine = engine()
+        assert machine is not None
+        frame = bound.frame(addresses, (), watch)
+        edges = bound.edges(len(addresses), threads)
+        if run_together(machine, frame, edges, 0, 0, threads) is None:
+            return False
+        return frame[Frame.FLAGS] == 0
 
-    run_slices(task, wanted, available_threads())
-    return [Raised(0, flags) for flags in recorder.found.values()]
+    def _kinds(self) -> list[np.dtype[Any]]:
+        return [*(self._dtypes[slot] for slot in self.node.inputs), *self.node.dtypes]
+
+    def _bind(
+        self, shape: tuple[int, ...], strides: tuple[tuple[int, ...], ...]
+    ) -> Bound | None:
+        if len(self._bound) > 1024:
+            self._bound.clear()
+        node, kinds = self.node, self._kinds()
+        inputs = tuple(kinds[: len(node.inputs)])
+        flags = flag_functions()
+        if not isinstance(node.op.numpy, np.ufunc) or may_fail(node, inputs):
+            return None
+        loop = find_loop(node.op.numpy, inputs, node.dtypes)
+        machine = engine()
+        if loop is None or machine is None or flags is None:
+            return None
+        geometry = geometry_of(shape, strides, strides[len(inputs)])
+        if len(geometry.shape) > MAX_AXES or any(geometry.flips):
+            return None
+        for row, kind in zip(geometry.strides, kinds, strict=True):
+            if any(step % kind.alignment for step in row):
+                return None
+        for row, kind, inner in zip(geometry.strides, kinds, node.inner, strict=False):
+            if not _is_seen_as(row[-1], kind.itemsize, inner):
+                return None
+        # One row is cut into so many blocks that there is a slice for everybody.
+        pieces = max(16, math.prod(geometry.shape) // SLICE)
+        block = max(4096, -(-geometry.inner // pieces))
+        plan = Plan(
+            leaves=tuple((kind, Stride.GENERAL) for kind in kinds),
+            outputs=(),
+            scalars=(),
+            buffers=(),
+            steps=(),
+            finish=(),
+            block=-(-block // 64) * 64,
+        )
+        kernel = Kernel(machine.single, machine)
+        return Bound(Built.of(plan, kernel, machine.drive, [loop], flags), geometry)
+
+    # ------------------------------------------------------------------ NumPy itself
+    def _pieces(
+        self,
+        operands: Sequence[HostArray],
+        targets: Sequence[HostArray],
+        watch: int,
+        threads: int,
+    ) -> Sequence[Raised]:
+        """Call NumPy on slices along the slowest axis."""
+        target = targets[0]
+        strides, shape = target.strides, target.shape
+        axis = max(range(target.ndim), key=lambda k: abs(strides[k]) * (shape[k] > 1))
+        length = shape[axis]
+        wanted = min(length, max(2 * threads, -(-target.size // SLICE)))
+        before = (slice(None),) * axis
+        recorder = Recorder()
+
+        def task(number: int) -> None:
+            piece = slice(length * number // wanted, length * (number + 1) // wanted)
+            index = (*before, piece)
+            mine = Recorder()
+            with watching(watch, mine):
+                evaluate(
+                    self.node,
+                    [
+                        operand[index] if operand.ndim else operand
+                        for operand in operands
+                    ],
+                    [result[index] for result in targets],
+                )
+            for flags in mine.found.values():
+                recorder.add(flags)
+
+        run_slices(task, wanted, threads)
+        return [Raised(0, flags) for flags in recorder.found.values()]
+
+
+def _is_seen_as(step: int, itemsize: int, inner: Inner) -> bool:
+    if inner is Inner.CONTIGUOUS:
+        return step == itemsize
+    return (step == 0) == (inner is Inner.SCALAR) and step != itemsize

@@ -71,6 +71,7 @@ class Engine:
         )
         loader = self.kernel(DRIVER + TEAM, "dcarray_drive").owner
         self.drive = _function(loader, "dcarray_drive", 4)
+        self.single: int = loader.get_function_address("dcarray_single")
         self.team = TeamFunctions(
             _function(loader, "dcarray_post", 5),
             _function(loader, "dcarray_lead", 6),

@@ -18,7 +18,7 @@ from ...render.llvm import render
 from ...render.llvm_driver import MAX_AXES, MAX_OPERANDS
 from ...render.plan import Stride
 from ..base import Raised
-from .alone import run_alone
+from .alone import Alone
 from .engine import data_address, engine, flag_functions
 from .geometry import Geometry, geometry_of, view_through
 from .interpreter import BLOCK, Interpreter, Tiles, scalar_array
@@ -46,7 +46,7 @@ class Executable:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.interpreter = Interpreter(program)
-        self.alone = len(program.nodes) == 1 and program.reduction is None
+        self.alone = Alone(program) if _is_alone(program) else None
         self._alignments = [dtype.alignment - 1 for dtype in program.leaves]
         self._dtypes = program.slot_dtypes()
         self._sketch: Sketch | None = None
@@ -69,8 +69,8 @@ class Executable:
             return ()
         if slots is None:
             slots = self.program.outputs
-        if self.alone and len(outputs) == len(self.program.nodes[0].dtypes):
-            return run_alone(self.program, inputs, scalars, outputs, watch)
+        if self.alone is not None:
+            return self.alone.run(inputs, scalars, outputs, watch)
         if current().engine == "auto":
             addresses = [data_address(array) for array in inputs]
             targets = [data_address(array) for array in outputs]
@@ -271,6 +271,16 @@ class Executable:
             )
             return None
         return Built.of(plan, kernel, machine.drive, self._sketch.loops, flags)
+
+
+def _is_alone(program: Program) -> bool:
+    """Whether a program is one node, and all that it gives is wanted."""
+    if len(program.nodes) != 1 or program.reduction is not None:
+        return False
+    first = len(program.leaves) + len(program.scalars)
+    return sorted(program.outputs) == list(
+        range(first, first + len(program.nodes[0].dtypes))
+    )
 
 
 def _class_of(step: int, itemsize: int, length: int) -> Stride:

@@ -15,7 +15,7 @@ from ...render.llvm_scalar import can_lower
 from ...render.plan import Argument, Home, LoopCall, Place, Plan, Segment, Step, Stride
 from .loops import Loop, find_loop
 
-__all__ = ["MAX_SEGMENTS", "Sketch", "sketch_of"]
+__all__ = ["MAX_SEGMENTS", "Sketch", "may_fail", "sketch_of"]
 
 DType = np.dtype[Any]
 
@@ -87,7 +87,7 @@ def sketch_of(program: Program) -> Sketch | None:
         if not isinstance(node.op.numpy, np.ufunc):
             return None
         loop = find_loop(node.op.numpy, inputs, node.dtypes)
-        if loop is None or _may_fail(node, inputs):
+        if loop is None or may_fail(node, inputs):
             return None
         lowered.append(False)
         loops.append(loop)
@@ -101,7 +101,7 @@ def _is_plain(dtype: DType) -> bool:
     return dtype.isnative and dtype.char in "?bBhHiIlLqQefdFD"
 
 
-def _may_fail(node: Node, inputs: tuple[DType, ...]) -> bool:
+def may_fail(node: Node, inputs: tuple[DType, ...]) -> bool:
     """Whether the loop can set a Python error, which a kernel would not notice."""
     return node.op.name == "power" and inputs[0].kind in "iu"
 
