@@ -183,6 +183,10 @@ def run_demo(root: ModuleType, output: str | None = None) -> int:
                 picture = _write_picture(program, output)
     console.print()
     console.print(_table(found))
+    console.print(
+        "First run: kernels are built, or loaded from disk. Groups are fused loops, with "
+        "the\nmean number of operations in each."
+    )
     if picture is not None:
         console.print(f"\nThe picture, filtered by dcarray, is in [bold]{picture}[/].")
     return 0 if all(row.same_bits for row in found) else 1
@@ -209,7 +213,7 @@ def _announce(console: Console, row: Comparison) -> None:
 def _table(rows: Sequence[Comparison]) -> Table:
     from rich.table import Table
 
-    table = Table(title="Same programs, same bits", title_justify="left")
+    table = Table(title="Seconds (medians) and peak MiB", title_justify="left")
     table.add_column("program")
     for heading in (
         "NumPy",
@@ -217,22 +221,20 @@ def _table(rows: Sequence[Comparison]) -> Table:
         "speed-up",
         "first run",
         "bits",
-        "fused groups",
-        "ops each",
-        "peak memory",
+        "groups x ops",
+        "MiB",
     ):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         each = row.operations / row.groups if row.groups else 0.0
         table.add_row(
             row.title,
-            f"{row.numpy_seconds:.3f} s",
-            f"{row.dcarray_seconds:.3f} s",
+            f"{row.numpy_seconds:.3f}",
+            f"{row.dcarray_seconds:.3f}",
             f"{row.numpy_seconds / row.dcarray_seconds:.2f} x",
-            f"{row.first:.3f} s",
+            f"{row.first:.3f}",
             "[green]same[/]" if row.same_bits else "[red]DIFFER[/]",
-            str(row.groups),
-            f"{each:.1f}",
-            f"{row.numpy_bytes / 2**20:.0f} -> {row.dcarray_bytes / 2**20:.0f} MiB",
+            f"{row.groups} x {each:.1f}",
+            f"{row.numpy_bytes / 2**20:.0f} -> {row.dcarray_bytes / 2**20:.0f}",
         )
     return table

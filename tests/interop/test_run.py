@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,11 +10,16 @@ from textwrap import dedent
 
 import pytest
 
+import dcarray
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(dcarray.__file__).parents[1])}
+
 
 def run(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=folder,
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         timeout=120,
