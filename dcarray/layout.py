@@ -24,6 +24,7 @@ __all__ = [
     "dense_strides",
     "inner_axis",
     "is_contiguous",
+    "reduced_strides",
     "result_strides",
     "view_host",
 ]
@@ -300,6 +301,21 @@ def copied_strides(layout: Layout, old_itemsize: int, itemsize: int) -> Strides:
         result[axis] = step
         step *= shape[axis]
     return tuple(result)
+
+
+def reduced_strides(layout: Layout, axes: Sequence[int], itemsize: int) -> Strides:
+    """Strides of a reduction's result with length 1 along ``axes``.
+
+    The kept axes keep the order of the operand; a reduced one has the stride that it
+    would have if nothing came after it.
+    """
+    kept = [1 if k in axes else n for k, n in enumerate(layout.shape)]
+    strides = [0] * len(kept)
+    step = itemsize
+    for axis in reversed(iteration_order(layout.shape, [layout.strides])):
+        strides[axis] = step
+        step *= kept[axis]
+    return tuple(strides)
 
 
 def is_contiguous(

@@ -185,7 +185,7 @@ class DeviceArray(Picking):
     def ctypes(self) -> Any:
         """For foreign functions, as `numpy.ndarray.ctypes`; the memory counts as shared
         for ever."""
-        export.array_interface(self)
+        export.share_for_ever(self)
         return self._array().ctypes
 
     # ------------------------------------------------------------------- container

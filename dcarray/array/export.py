@@ -12,9 +12,16 @@ from typing import Any
 import numpy as np
 
 from ..config import current
+from ..layout import Layout, address_of
 from .state import ArrayState, HostArray
 
-__all__ = ["array_interface", "exported", "host_allowed", "to_numpy"]
+__all__ = [
+    "array_interface",
+    "exported",
+    "host_allowed",
+    "share_for_ever",
+    "to_numpy",
+]
 
 
 class Exporter:
@@ -95,12 +102,52 @@ def to_numpy(x: ArrayState, dtype: Any = None, copy: bool | None = None) -> Host
     return exported(x)
 
 
-def array_interface(x: ArrayState) -> dict[str, Any]:
-    """``__array_interface__``: shared for ever, as nobody can tell when it ends."""
-    host_allowed(x, "__array_interface__")
+def share_for_ever(x: ArrayState) -> None:
+    """The address is given away: nobody can tell when its use ends."""
+    host_allowed(x, "ctypes")
     x._before_write()
-    host = x._array()
+    x._array()
     buffer = x._bind().value.buffer
     assert buffer is not None
     buffer.share(None)
-    return host.__array_interface__
+
+
+class _Memory(np.ndarray):
+    """Bytes on loan: a buffer, which NumPy takes and keeps alive, and for readers of
+    ``["data"]`` what the protocol puts there, the pair (address, read-only)."""
+
+    def __getitem__(self, index: Any) -> Any:
+        address: int = self.__array_interface__["data"][0]
+        return (address, not self.flags.writeable)[index]
+
+
+def array_interface(x: ArrayState) -> dict[str, Any]:
+    """``__array_interface__``.
+
+    NumPy keeps the buffer in it alive, and so tells when the sharing ends; for dtypes
+    without a buffer the memory counts as shared for ever.
+    """
+    host_allowed(x, "__array_interface__")
+    host = exported(x)
+    interface = host.__array_interface__
+    if isinstance(host.base, Exporter):
+        low, high = Layout(host.shape, host.strides).span(host.itemsize)
+        start = address_of(host)
+        memory = np.asarray(_Lent(host, start + low, high - low)).view(_Memory)
+        interface["data"] = memory
+        interface["offset"] = -low
+        interface["strides"] = host.strides
+    return interface
+
+
+class _Lent:
+    """The bytes that exported memory lies in."""
+
+    def __init__(self, host: HostArray, start: int, nbytes: int) -> None:
+        self.host = host
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "data": (start, not host.flags.writeable),
+        }

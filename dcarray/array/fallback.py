@@ -89,7 +89,7 @@ class _Call:
         if isinstance(result, np.generic):
             if current().scalars == "numpy":
                 return result
-            return self._placed(self.cls._of_host(np.asarray(result)))
+            return self._placed(np.asarray(result))
         if kind is tuple or kind is list:
             return kind([self._wrap(item) for item in result])
         if isinstance(result, tuple) and hasattr(result, "_fields"):
@@ -113,7 +113,7 @@ class _Call:
                     return self.cls._of_shared(result)
         if result.ndim == 0 and current().scalars == "numpy":
             return result[()]
-        return self._placed(self.cls._of_host(result))
+        return self._placed(result)
 
     def _shares(self, result: np.ndarray[Any, Any], x: ArrayState) -> bool:
         buffer = x._bind().value.buffer
@@ -129,9 +129,6 @@ class _Call:
         offset = address_of(result) - buffer.start
         return x._sibling(Layout(result.shape, result.strides, offset), result.dtype)
 
-    def _placed(self, array: Any) -> Any:
+    def _placed(self, array: np.ndarray[Any, Any]) -> Any:
         """On the label of the arguments."""
-        if self.device is AUTO or not array.size:
-            return array
-        array._device = self.device
-        return array
+        return self.cls._of_host(array, self.device)

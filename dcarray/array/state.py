@@ -54,7 +54,15 @@ class ArrayState:
     # ----------------------------------------------------------------------- making
     @classmethod
     def _of_host(cls, array: HostArray, device: Device = AUTO) -> Self:
-        """Show memory of the host that nobody else knows."""
+        """Show memory of the host that nobody else knows.
+
+        On a named device it is copied there when it is first needed.
+        """
+        if device is not AUTO and device.kind not in ("auto", "cpu"):
+            check_dtype(array.dtype, device)
+            buffer = Buffer.of_host(array)
+            layout = Layout.of(array, buffer.start)
+            return cls._of_buffer(buffer, layout, array.dtype, device)
         self = _new(cls)
         self._host = array
         self._binding = None

@@ -108,7 +108,7 @@ def warn(raised: Sequence[Raised], where: Sequence[tuple[Op, int, Any]]) -> None
                     RuntimeWarning,
                     filename,
                     line,
-                    module=space.get("__name__"),
+                    module=space.get("__name__") or "<string>",
                     registry=space.setdefault("__warningregistry__", {}),
                 )
 

@@ -17,7 +17,7 @@ from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for
 from ..dtypes import DType
 from ..errors import UnsupportedError
-from ..layout import Layout, dense_strides, view_host
+from ..layout import Layout, reduced_strides, view_host
 from ..ops.elementwise import CAST
 from ..ops.program import Program
 from ..ops.spec import Op, Signature
@@ -170,9 +170,7 @@ def _run(
         for index, (value, layout) in enumerate(group.outputs):
             if index == 0 and into is not None:
                 written = into.prepare(backend)
-                outputs.append(
-                    backend.view(written, into.read.layout, into.read.dtype)
-                )
+                outputs.append(backend.view(written, into.read.layout, into.read.dtype))
                 continue
             nbytes = value.layout.size * value.dtype.itemsize
             value.buffer = Buffer.empty(backend, nbytes)
@@ -408,7 +406,8 @@ def reduce(
     """
     shape = read.layout.shape
     kept = tuple([1 if axis in axes else n for axis, n in enumerate(shape)])
-    layout = Layout(kept, dense_strides(kept, read.dtype.itemsize))
+    strides = reduced_strides(read.layout, axes, read.dtype.itemsize)
+    layout = Layout(kept, strides)
     accumulator = _Accumulator(layout, read.dtype, read.layout.strides)
     while True:
         with lock:

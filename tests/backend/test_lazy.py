@@ -1,0 +1,300 @@
+"""What is deferred, what runs when, and what it sees: the promises of the lazy engine."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import dcarray as dc
+
+SIZE = 5000
+
+
+@pytest.fixture(autouse=True)
+def always_lazy():
+    with dc.config(lazy="always"):
+        yield
+
+
+@pytest.fixture
+def operands():
+    rng = np.random.default_rng(7)
+    hosts = [rng.random(SIZE, dtype=np.float32) for _ in range(3)]
+    return hosts, [dc.asarray(host) for host in hosts]
+
+
+def same(array, host):
+    got = np.asarray(array)
+    assert got.dtype == host.dtype
+    assert got.shape == host.shape
+    assert got.tobytes() == host.tobytes()
+
+
+def test_chain_and_reduction_are_one_group(operands):
+    (a, b, c), (x, y, z) = operands
+    with dc.profile() as p:
+        total = dc.exp(x * y + z).sum()
+    assert [event.name for event in p.groups] == ["multiply add exp sum"]
+    same(total, np.exp(a * b + c).sum())
+
+
+def test_nothing_runs_before_it_is_read(operands):
+    _, (x, y, z) = operands
+    with dc.profile() as p:
+        r = x * y + z
+        assert not p.groups
+        dc.evaluate(r)
+    assert len(p.groups) == 1
+
+
+def test_unread_expression_is_dropped(operands):
+    _, (x, y, _) = operands
+    with dc.profile() as p:
+        r = x * y
+        del r
+        x[0] = 1
+    assert not p.groups
+
+
+def test_shared_subexpression_is_computed_once(operands):
+    (a, b, _), (x, y, _) = operands
+    with dc.profile() as p:
+        t = x * y
+        r = dc.exp(t) + t
+        dc.evaluate(r)
+    assert [event.name for event in p.groups] == ["multiply exp add"]
+    same(r, np.exp(a * b) + a * b)
+    with dc.profile() as p:
+        same(t, a * b)  # the second output of the same group
+    assert not p.groups
+
+
+def test_value_that_a_pending_expression_still_needs_is_stored(operands):
+    (a, b, _), (x, y, _) = operands
+    t = dc.sin(x * y)
+    left, right = t + 1, t * 2
+    del t
+    with dc.profile() as p:
+        dc.evaluate(left, right)
+    names = " ".join(event.name for event in p.groups)
+    assert names.split().count("sin") == 1
+    same(left, np.sin(a * b) + np.float32(1))
+    same(right, np.sin(a * b) * np.float32(2))
+
+
+def test_recorded_value_is_fixed_when_it_is_written_down(operands):
+    (a, b, _), (x, y, _) = operands
+    r = x + y
+    expected = a + b
+    x[0] = 9
+    same(r, expected)
+    assert x[0] == 9
+
+
+def test_view_written_while_pending(operands):
+    (a, b, _), (x, y, _) = operands
+    r = x + y
+    view = r[1:3]
+    view[...] = 9
+    expected = a + b
+    expected[1:3] = 9
+    same(r, expected)
+    same(view, expected[1:3])
+
+
+def test_writing_to_a_pending_value_is_seen_by_its_views(operands):
+    (a, b, c), (x, y, z) = operands
+    r = x + y
+    view = r[::2]
+    r += z
+    expected = a + b + c
+    same(view, expected[::2])
+    same(r, expected)
+
+
+def test_in_place_on_a_pending_value_joins_its_group(operands):
+    (a, b, c), (x, y, z) = operands
+    with dc.profile() as p:
+        r = x * y
+        r += z
+        r *= 2
+        dc.evaluate(r)
+    assert [event.name for event in p.groups] == ["multiply add multiply"]
+    same(r, (a * b + c) * np.float32(2))
+
+
+def test_in_place_is_one_kernel_into_the_same_memory(operands):
+    (a, b, c), (x, y, z) = operands
+    alias = x[:]
+    with dc.profile() as p:
+        x += y * z
+    assert [event.name for event in p.groups] == ["multiply add"]
+    same(alias, a + b * c)
+
+
+def test_overlapping_assignment_goes_through_a_temporary():
+    host = np.arange(20.0)
+    x = dc.asarray(host)
+    x[1:] = x[:-1] + x[1:]
+    host[1:] = host[:-1] + host[1:]
+    same(x, host)
+
+
+def test_adding_the_own_transpose_in_place():
+    host = np.arange(10000.0).reshape(100, 100)
+    x = dc.asarray(host)
+    x += x.T
+    host += host.T.copy()
+    same(x, host)
+
+
+def test_export_while_pending_reads_first(operands):
+    (a, _, _), (x, _, _) = operands
+    r = x * 2
+    later = r + 1
+    exported = np.asarray(r)
+    exported[0] = 100
+    assert r[0] == 100
+    same(later, a * np.float32(2) + np.float32(1))
+
+
+def test_shared_memory_is_read_at_once(operands):
+    _, (x, y, _) = operands
+    exported = np.asarray(x)
+    r = x + y
+    expected = exported + np.asarray(y)
+    exported[...] = 0
+    same(r, expected)
+
+
+def test_memory_is_lazy_again_when_the_export_dies(operands):
+    _, (x, y, _) = operands
+    exported = np.asarray(x)
+    del exported
+    with dc.profile() as p:
+        r = x + y
+        assert not p.groups
+        dc.evaluate(r)
+    assert len(p.groups) == 1
+
+
+def test_asarray_copies_and_foreign_operands_are_read_at_once(operands):
+    (a, _, _), (x, _, _) = operands
+    foreign = a.copy()
+    copied = dc.asarray(foreign)
+    r = x + foreign
+    foreign[...] = 0
+    same(copied, a)
+    same(r, a + a)
+
+
+def test_movement_is_pushed_to_the_leaves():
+    host = np.random.default_rng(0).random((40, 60))
+    x = dc.asarray(host)
+    with dc.profile() as p:
+        r = (x + 1).T[::-1, 3:] * 2
+        dc.evaluate(r)
+    assert [event.name for event in p.groups] == ["add multiply"]
+    expected = (host + 1).T[::-1, 3:] * 2
+    same(r, expected)
+    assert r.strides == expected.strides
+
+
+def test_reduction_over_a_transposed_temporary():
+    host = np.random.default_rng(0).random((40, 60), dtype=np.float32)
+    x = dc.asarray(host)
+    for axis in (None, 0, 1, (0, 1)):
+        same((x * 3 + 1).T.sum(axis=axis), (host * 3 + 1).T.sum(axis=axis))
+
+
+def test_warning_names_the_operation_and_the_users_line(operands):
+    _, (x, _, _) = operands
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        r = dc.exp(x * 0 + 1000) * 2
+        dc.evaluate(r)
+    assert [str(w.message) for w in caught] == ["overflow encountered in exp"]
+    assert caught[0].filename == __file__
+
+
+def test_errstate_is_the_one_of_the_recording(operands):
+    _, (x, _, _) = operands
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with dc.errstate(all="ignore"):
+            quiet = 1 / (x * 0)
+        loud = dc.log(x * 0)
+        dc.evaluate(quiet, loud)
+    assert [str(w.message) for w in caught] == ["divide by zero encountered in log"]
+
+
+def test_raise_comes_at_the_call(operands):
+    _, (x, _, _) = operands
+    zero = x * 0
+    with dc.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        dc.log(zero)
+
+
+def test_errors_come_at_the_call(operands):
+    _, (x, _, _) = operands
+    with pytest.raises(ValueError, match="broadcast"):
+        x + dc.asarray(np.ones(3))
+    with pytest.raises(TypeError):
+        x & 1.5
+    with pytest.raises(IndexError):
+        (x + 1)[SIZE]
+
+
+def test_long_chains_run_when_they_reach_their_bound(operands):
+    (a, _, _), (x, _, _) = operands
+    r, expected = x, a
+    for _ in range(300):
+        r = r + 1
+        expected = expected + np.float32(1)
+    same(r, expected)
+
+
+def test_several_outputs(operands):
+    (a, b, _), (x, y, _) = operands
+    quotient, rest = divmod(x * 8, y + 1)
+    expected = divmod(a * np.float32(8), b + np.float32(1))
+    same(rest, expected[1])
+    same(quotient, expected[0])
+
+
+def test_equal_expressions_of_different_operands_are_different_programs(operands):
+    (a, b, _), (x, y, _) = operands
+    same(dc.exp(x) * dc.exp(x), np.exp(a) * np.exp(a))
+    same(dc.exp(x) * dc.exp(y), np.exp(a) * np.exp(b))
+
+
+def test_threads_share_a_pending_value(operands):
+    (a, b, c), (x, y, z) = operands
+    expected = np.exp(a * b) + c
+    for _ in range(20):
+        r = dc.exp(x * y) + z
+        results = []
+        threads = [
+            threading.Thread(target=lambda: results.append(np.asarray(r).tobytes()))
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert set(results) == {expected.tobytes()}
+
+
+def test_explain_shows_the_plan_and_runs_nothing(operands):
+    _, (x, y, z) = operands
+    r = dc.exp(x * y + z)
+    with dc.profile() as p:
+        plan = dc.explain(r)
+    assert not p.groups
+    assert [group.operations for group in plan.groups] == ["multiply add exp"]
+    assert "multiply add exp" in str(plan)
+    dc.evaluate(r)
+    assert not dc.explain(r).groups
