@@ -63,7 +63,9 @@ def examples_folder() -> Path:
     return inside if inside.is_dir() else here.parent / "examples"
 
 
-def compare(name: str, root: ModuleType) -> tuple[Comparison, Any]:
+def compare(
+    name: str, root: ModuleType, repeats: int = REPEATS
+) -> tuple[Comparison, ModuleType]:
     """Run one example both ways.
 
     Parameters
@@ -72,6 +74,8 @@ def compare(name: str, root: ModuleType) -> tuple[Comparison, Any]:
         Its file name without suffix.
     root : module
         The package dcarray, which takes NumPy's place.
+    repeats : int
+        How often each copy runs.
 
     Returns
     -------
@@ -85,7 +89,7 @@ def compare(name: str, root: ModuleType) -> tuple[Comparison, Any]:
     numpy_times, dcarray_times = [], []
     same = True
     with profile() as events:
-        for repeat in range(REPEATS):
+        for repeat in range(repeats):
             seconds, wanted = _timed(theirs)
             numpy_times.append(seconds)
             seconds, found = _timed(ours)
@@ -102,9 +106,9 @@ def compare(name: str, root: ModuleType) -> tuple[Comparison, Any]:
         numpy_seconds=statistics.median(numpy_times),
         dcarray_seconds=statistics.median(dcarray_times),
         first=dcarray_times[0],
-        groups=len(groups) // REPEATS,
-        operations=sum(group.nodes for group in groups) // REPEATS,
-        fallbacks=len(events.fallbacks) // REPEATS,
+        groups=len(groups) // repeats,
+        operations=sum(group.nodes for group in groups) // repeats,
+        fallbacks=len(events.fallbacks) // repeats,
         numpy_bytes=numpy_bytes,
         dcarray_bytes=dcarray_bytes,
     )
@@ -184,8 +188,8 @@ def run_demo(root: ModuleType, output: str | None = None) -> int:
     console.print()
     console.print(_table(found))
     console.print(
-        "First run: kernels are built, or loaded from disk. Groups are fused loops, with "
-        "the\nmean number of operations in each."
+        "In the first run kernels are built, or loaded from disk. Groups are fused "
+        "loops,\nwith the mean number of operations in each."
     )
     if picture is not None:
         console.print(f"\nThe picture, filtered by dcarray, is in [bold]{picture}[/].")
