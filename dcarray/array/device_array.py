@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -10,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..backends.registry import Device
+from ..layout import phantom
 from ..ops.elementwise import BY_UFUNC
 from . import calls, export, indexing
 from .fallback import call_numpy, on_host
@@ -107,7 +107,11 @@ class DeviceArray(Picking):
     @property
     def flags(self) -> Any:
         """Memory layout, as `numpy.ndarray.flags`."""
-        return self._array().flags
+        if self._device.kind in ("auto", "cpu"):
+            return self._array().flags
+        shown = phantom(self._layout, self.dtype)
+        shown.flags.writeable = not self._locked
+        return shown.flags
 
     @property
     def base(self) -> Any:
@@ -115,6 +119,8 @@ class DeviceArray(Picking):
 
         Views know their memory, not the array that they were taken from.
         """
+        if self._device.kind not in ("auto", "cpu"):
+            return None
         host = self._array()
         binding = self._binding
         if binding is None or binding.value.buffer is None:
@@ -168,6 +174,7 @@ class DeviceArray(Picking):
     @property
     def flat(self) -> Any:
         """An iterator over the elements, as `numpy.ndarray.flat`."""
+        export.host_allowed(self, "flat")
         return export.exported(self).flat
 
     @flat.setter
@@ -206,6 +213,8 @@ class DeviceArray(Picking):
         return (self[index] for index in range(self.shape[0]))
 
     def __contains__(self, item: Any) -> bool:
+        if self._device.kind not in ("auto", "cpu"):
+            return bool((self == item).any())
         return (
             item in self._array()
             if not isinstance(item, DeviceArray)
@@ -240,6 +249,8 @@ class DeviceArray(Picking):
         return format(host[()] if not host.shape else host, spec)
 
     def _repr_html_(self) -> str:
+        import html  # takes a millisecond, and only notebooks ask
+
         shape = " × ".join(map(str, self.shape)) or "scalar"
         return (
             f"<div><code>{html.escape(repr(self))}</code><br>"

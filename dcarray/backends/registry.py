@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from typing import Any
 
 from ..errors import UnsupportedError
@@ -109,6 +108,8 @@ register("test", _simulated, _one)
 def _search_entry_points() -> None:
     global _searched
     if not _searched:
+        from importlib.metadata import entry_points  # takes 15 ms
+
         _searched = True
         for entry in entry_points(group=ENTRY_POINTS):
             plugin: Any = entry.load()
