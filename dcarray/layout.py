@@ -24,6 +24,7 @@ __all__ = [
     "dense_strides",
     "inner_axis",
     "is_contiguous",
+    "phantom",
     "reduced_strides",
     "result_strides",
     "view_host",

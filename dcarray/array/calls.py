@@ -19,7 +19,8 @@ from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import errstate, execute, graph, route
 from ..lazy.graph import Read, Value
 from ..lazy.libraries import call_library
-from ..ops.elementwise import CAST, POWER, WHERE
+from ..ops.elementwise import CAST, LESS, POWER, WHERE
+from ..ops.reduction import ANY
 from ..ops.spec import Kind, Op, Signature
 from .state import ArrayState, check_dtype
 
@@ -203,6 +204,8 @@ def elementwise(
     signature = _signature(op, operands, keywords)
     if any(not is_recordable(d) for d in signature.inputs + signature.outputs):
         return _at_once(cls, op, operands, outs, where, keywords, device)
+    if op is POWER and signature.inputs[1].kind == "i":
+        _refuse_negative(cls, operands[1])
     try:
         values = graph.record(
             op, [_as_recorded(x) for x in operands], device, max(mask, 0), signature
@@ -218,6 +221,26 @@ def elementwise(
     if not outs:
         return _finish(cls, values)
     return _into(cls, op, values, outs, keywords.get("casting", "same_kind"))
+
+
+def _refuse_negative(cls: type[Array], exponent: Any) -> None:
+    """NumPy's loop for integer powers looks at its data; a device looks before."""
+    if isinstance(exponent, ArrayState):
+        if not exponent.size:
+            return
+        with config(scalars="array"):
+            below = elementwise(cls, LESS, (exponent, 0))._read()
+        device = exponent._device
+        axes = tuple(range(below.layout.ndim))
+        buffer, layout = execute.reduce(
+            ANY, below, axes, device, 0, graph.user_frame()
+        )
+        found = cls._of_buffer(buffer, layout, below.dtype, device)
+        negative = bool(found._array().any())
+    else:
+        negative = bool(np.any(np.less(exponent, 0)))
+    if negative:
+        raise ValueError("Integers to negative integer powers are not allowed.")
 
 
 def _quickly(cls: type[Array], op: Op, operands: Sequence[Any]) -> Any:

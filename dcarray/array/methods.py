@@ -15,7 +15,7 @@ from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, device_of
 from ..config import current
 from ..dtypes import is_recordable
-from ..layout import Layout
+from ..layout import Layout, phantom
 from ..lazy import errstate, execute, recover
 from ..ops.reduction import ALL, ANY, MAX, MIN, PROD, SUM
 from . import calls, reductions
@@ -173,11 +173,28 @@ class Methods(Operators):
         if order == "K" and casting == "unsafe" and self._records_cast(target, mask):
             return calls.cast(type(self), self, target, mask)
         check_dtype(target, self._device)
+        if self._device.kind not in ("auto", "cpu"):
+            # NumPy says what it thinks of the conversion.
+            np.zeros(1, self.dtype).astype(target, casting=casting)
+            if target == self.dtype and not copy:
+                return copied(self, order) if not self._lies_in(order) else self
+            return copied(calls.cast(type(self), self, target), order)
         host = self._array()
         result = host.astype(dtype, order, casting, subok, copy)
         if result is host:
             return self
         return self._like_me(result)
+
+    def _lies_in(self, order: Any) -> bool:
+        """Whether the elements lie in this order already."""
+        flags = phantom(self._layout, self.dtype).flags
+        return bool(
+            flags.c_contiguous
+            if order == "C"
+            else flags.f_contiguous
+            if order == "F"
+            else flags.forc
+        )
 
     def _records_cast(self, target: Any, mask: int) -> bool:
         if not is_recordable(target) or not calls.can_record(self):
@@ -347,8 +364,8 @@ class Methods(Operators):
         self._writable_array().setfield(plain(val), dtype, offset)
 
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
-        host = self._array()
-        host.setflags(write=write, align=align, uic=uic)
+        if self._device.kind in ("auto", "cpu"):
+            self._array().setflags(write=write, align=align, uic=uic)
         if write is not None:
             self._locked = not write
 

@@ -147,7 +147,7 @@ def _power(x: ArrayState, other: Any, in_place: bool = False) -> Any:
             simpler = ops.RECIPROCAL
         elif kind is float and other == 0.5:
             simpler = ops.SQRT
-    if simpler is not None and x.dtype.kind in "biufc" and x.dtype.kind != "b":
+    if simpler is not None and x.dtype.kind in "biufc":
         host = x._host
         if host is None or host.size >= _current().eager_below:
             return elementwise(type(x), simpler, (x,), out=x if in_place else None)

@@ -53,14 +53,46 @@ class Picking(Methods):
         return calls.elementwise(type(self), ops.CONJUGATE, (self,))
 
     def round(self, decimals: SupportsIndex = 0, out: Any = None) -> Any:
-        if out is None and self._device.kind not in ("auto", "cpu"):
-            if self.dtype.kind in "iu" and int(decimals) >= 0:
-                return self.copy("K")
-            if int(decimals) == 0 and self.dtype.kind == "f":
-                return calls.elementwise(type(self), ops.RINT, (self,))
-        if int(decimals) == 0 and self.dtype.kind == "f" and out is None:
+        places = int(decimals)
+        if places == 0 and self.dtype.kind == "f" and out is None:
             return calls.elementwise(type(self), ops.RINT, (self,))
-        return self._call(np.round, self, decimals, out=out)
+        if self._on_host():
+            return on_host(type(self), np.round, self, decimals, out=out)
+        return self._stored(self._rounded(places), out)
+
+    def _rounded(self, places: int) -> Any:
+        """As NumPy rounds: through a product and a quotient."""
+        cls = type(self)
+        if self.dtype.kind == "b":
+            np.round(np.empty(0, np.bool), places)  # says what is wrong, if anything is
+            return calls.cast(cls, self, np.dtype(np.float16))
+        if self.dtype.kind in "iu" and places >= 0:
+            return self.copy("K")
+        if self.dtype.kind == "c":
+            part = np.empty(0, self.dtype).real.dtype
+            result = cls._empty(self.shape, self.dtype, self._device)
+            for offset in (0, part.itemsize):
+                rounded = self.getfield(part, offset)._rounded(places)
+                indexing.set_item(result.getfield(part, offset), ..., rounded)
+            return result
+        factor = 10.0 ** abs(places)
+        first, second = (ops.MULTIPLY, ops.DIVIDE)
+        if places < 0:
+            first, second = second, first
+        scaled = calls.elementwise(cls, first, (self, factor)) if places else self
+        whole = calls.elementwise(cls, ops.RINT, (scaled,))
+        result = calls.elementwise(cls, second, (whole, factor)) if places else whole
+        return result if result.dtype == self.dtype else result.astype(self.dtype)
+
+    def _on_host(self) -> bool:
+        return self._device.kind in ("auto", "cpu")
+
+    def _stored(self, result: Any, out: Any) -> Any:
+        """A result, or the array ``out`` that holds it now."""
+        if out is None:
+            return result
+        out[...] = result
+        return out
 
     def dot(self, b: Any, out: Any = None) -> Any:
         if out is not None:
@@ -120,10 +152,19 @@ class Picking(Methods):
         )
 
     def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-        return self._call(np.choose, self, choices, out=out, mode=mode)
+        if self._on_host():
+            return on_host(type(self), np.choose, self, choices, out=out, mode=mode)
+        result = calls.library(type(self), picks.CHOOSE, (self, *choices), mode=mode)
+        return self._stored(result, out)
 
     def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
-        return self._call(np.compress, condition, self, axis, out=out)
+        if self._on_host():
+            return on_host(type(self), np.compress, condition, self, axis, out=out)
+        condition = calls.as_operand(condition)
+        result = calls.library(
+            type(self), picks.COMPRESS, (condition, self), axis=plain(axis)
+        )
+        return self._stored(result, out)
 
     def fill(self, value: Any) -> None:
         if self._device.kind in ("auto", "cpu"):
@@ -137,7 +178,13 @@ class Picking(Methods):
         return result if isinstance(result, tuple) else (result,)
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
-        self._call(np.put, self, indices, values, mode=mode)
+        if self._on_host():
+            on_host(type(self), np.put, self, indices, values, mode=mode)
+            return
+        changed = calls.library(
+            type(self), picks.PUT_FLAT, (self, indices, values), mode=mode
+        )
+        indexing.set_item(self, ..., changed)
 
     def repeat(self, repeats: Any, axis: Any = None) -> Any:
         return calls.library(
@@ -157,7 +204,16 @@ class Picking(Methods):
     def argpartition(
         self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
     ) -> Any:
-        return self._call(np.argpartition, self, kth, axis, kind, order)
+        if order is not None or self._on_host():
+            return self._call(np.argpartition, self, kth, axis, kind, order)
+        return calls.library(
+            type(self),
+            picks.ARGPARTITION,
+            (self,),
+            kth=plain(kth),
+            axis=axis,
+            kind=kind,
+        )
 
     def argsort(
         self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
@@ -180,9 +236,15 @@ class Picking(Methods):
             host: Any = self._writable_array()
             host.partition(plain(kth), axis, kind, order)
         else:
-            indexing.set_item(
-                self, ..., self._call(np.partition, self, kth, axis, kind, order)
+            changed = calls.library(
+                type(self),
+                picks.PARTITION,
+                (self,),
+                kth=plain(kth),
+                axis=axis,
+                kind=kind,
             )
+            indexing.set_item(self, ..., changed)
 
     def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> Any:
         if sorter is not None:

@@ -25,6 +25,7 @@ from .fused import (
     normalised_axes,
     placed,
     presented,
+    reduced_axes,
 )
 from .state import ArrayState
 
@@ -79,7 +80,7 @@ def reduction(
     if dtype is not None and _same_result(op, x.dtype, np.dtype(dtype)):
         dtype = None
     if _fuses(x, {"dtype": dtype, **options}) and not isinstance(out, np.ndarray):
-        axes = normalised_axes(axis, x.ndim)
+        axes = reduced_axes(axis, x.ndim)
         result = fused(x, op, axes, keep)
         if out is None:
             return presented(cls, result)

@@ -144,12 +144,15 @@ class ArrayState:
         if binding is None:
             host = self._host
             assert host is not None
-            buffer = Buffer.of_host(host, shared)
-            layout = _layout_of(host, buffer)
-            value = graph.stored(buffer, layout, host.dtype, self._device)
-            binding = self._binding = Binding(value)
-            binding.remember_host(self)
-            self._view = (layout, host.dtype)
+            if shared:
+                buffer = Buffer.of_host(host, shared)
+                layout = graph.host_layout(host, buffer)
+                value = graph.stored(buffer, layout, host.dtype, self._device)
+                binding = Binding(value)
+            else:
+                binding = Binding(None, host, self._device)
+            self._binding = binding
+            binding.hosts.append(weakref.ref(self))
         return binding
 
     def _read(self) -> Read:

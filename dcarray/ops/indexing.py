@@ -33,6 +33,7 @@ __all__ = [
     "PARTITION",
     "PUT",
     "PUT_ALONG_AXIS",
+    "PUT_FLAT",
     "REPEAT",
     "ROLL",
     "SEARCHSORTED",
@@ -67,6 +68,13 @@ def _put(x: NDArray, value: NDArray, *, key: Any) -> NDArray:
     """``x`` with ``x[key] = value`` done."""
     changed = x.copy()
     changed[key] = value
+    return changed
+
+
+def _put_flat(x: NDArray, indices: Any, values: Any, *, mode: Any) -> NDArray:
+    """``x`` after `numpy.put`."""
+    changed = x.copy()
+    np.put(changed, indices, values, mode=mode)
     return changed
 
 
@@ -125,6 +133,7 @@ def _choose(index: NDArray, *choices: NDArray, **options: Any) -> NDArray:
 # -------------------------------------------------------------------------- rows
 GET = Op("get", Kind.INDEXING, _get)
 PUT = Op("put", Kind.INDEXING, _put, 2)
+PUT_FLAT = Op("put_flat", Kind.INDEXING, _put_flat, 3)
 TAKE = Op("take", Kind.INDEXING, np.take, 2)
 TAKE_ALONG_AXIS = Op("take_along_axis", Kind.INDEXING, np.take_along_axis, 2)
 PUT_ALONG_AXIS = Op("put_along_axis", Kind.INDEXING, _put_along_axis, 3)
@@ -164,7 +173,8 @@ STACK = Op("stack", Kind.INDEXING, _stack, 0)
 TABLE: dict[str, Op] = {
     row.name: row
     for row in (
-        *(GET, PUT, TAKE, TAKE_ALONG_AXIS, PUT_ALONG_AXIS, CHOOSE, COMPRESS, EXTRACT),
+        *(GET, PUT, PUT_FLAT, TAKE, TAKE_ALONG_AXIS, PUT_ALONG_AXIS),
+        *(CHOOSE, COMPRESS, EXTRACT),
         *(NONZERO, FLATNONZERO, ARGWHERE, COUNT_NONZERO),
         *(SORT, ARGSORT, LEXSORT, PARTITION, ARGPARTITION, SEARCHSORTED, ISIN),
         *(UNIQUE, UNIQUE_ALL, UNIQUE_COUNTS, UNIQUE_INVERSE, UNIQUE_VALUES),

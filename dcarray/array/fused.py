@@ -1,0 +1,124 @@
+"""A reduction as the end of a group, and what is done with its result."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..config import current
+from ..dtypes import DType
+from ..layout import Layout
+from ..lazy import errstate, execute, graph
+from ..lazy.graph import Read
+from ..ops import elementwise as ops
+from ..ops.reduction import ALL, ANY, PROD, SUM
+from ..ops.spec import Op, Signature
+from . import calls
+from .state import ArrayState
+
+__all__ = [
+    "accumulator_dtype",
+    "count_of",
+    "fused",
+    "normalised_axes",
+    "placed",
+    "presented",
+    "reduced_axes",
+]
+
+
+def normalised_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes as numbers from 0, in order.
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        An axis that is not there.
+    ValueError
+        An axis twice.
+    TypeError
+        An axis that is no integer.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, tuple):
+        axis = (axis,)
+    return tuple(sorted(np.lib.array_utils.normalize_axis_tuple(axis, ndim)))
+
+
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """`normalised_axes`, but an array without axes counts as one with one axis."""
+    return () if not ndim and axis in (0, -1) else normalised_axes(axis, ndim)
+
+
+def accumulator_dtype(op: Op, dtype: DType) -> DType | None:
+    """The dtype that the reduction works in; None if NumPy would convert in chunks."""
+    if op is SUM or op is PROD:
+        if dtype.kind in "bi" and dtype.itemsize < np.dtype(np.int_).itemsize:
+            return np.dtype(np.int_)
+        if dtype.kind == "u" and dtype.itemsize < np.dtype(np.uint).itemsize:
+            return np.dtype(np.uint)
+    if op is ANY or op is ALL:
+        return np.dtype(np.bool)
+    return dtype
+
+
+def presented(cls: type[Any], result: ArrayState) -> Any:
+    """The result, or a NumPy scalar where the settings want one."""
+    if not result.shape and current().scalars == "numpy":
+        return result._array()[()]
+    return result
+
+
+def placed(result: ArrayState, out: ArrayState) -> Any:
+    """Store a result in an array that the caller gave."""
+    if result.shape != out.shape:
+        raise ValueError(
+            f"output parameter for reduction operation has shape {out.shape}, "
+            f"the result has {result.shape}"
+        )
+    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        raise TypeError(
+            f"Cannot cast reduction result from {result.dtype!r} to {out.dtype!r} with "
+            "casting rule 'same_kind'"
+        )
+    (value,) = graph.record(
+        ops.CAST,
+        (result._read(),),
+        out._device,
+        signature=Signature((result.dtype,), (out.dtype,)),
+    )
+    calls.write(out, value)
+    return out
+
+
+def fused(x: ArrayState, op: Op, axes: tuple[int, ...], keep: bool) -> Any:
+    """``op`` over axes, fused with what makes ``x``; runs now."""
+    cls = type(x)
+    mask = max(errstate.capture(), 0)
+    dtype = accumulator_dtype(op, x.dtype)
+    assert dtype is not None
+    if not axes:  # nothing to reduce: a converted copy
+        result = calls.cast(cls, x, dtype)
+        return result
+    read = x._read()
+    if dtype != x.dtype:
+        (value,) = graph.record(
+            ops.CAST, (read,), x._device, 0, Signature((x.dtype,), (dtype,))
+        )
+        read = Read(value, value.layout, value.dtype)
+    frame = graph.user_frame()
+    buffer, layout = execute.reduce(op, read, axes, x._device, mask, frame)
+    array = cls._of_buffer(buffer, layout, dtype, x._device)
+    if keep:
+        return array
+    shape = tuple([n for axis, n in enumerate(layout.shape) if axis not in axes])
+    strides = tuple([n for axis, n in enumerate(layout.strides) if axis not in axes])
+    return cls._of_buffer(buffer, Layout(shape, strides), dtype, x._device)
+
+
+def count_of(x: ArrayState, axes: tuple[int, ...]) -> int:
+    """Elements that make one result."""
+    return math.prod([x.shape[axis] for axis in axes])

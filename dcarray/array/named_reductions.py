@@ -1,0 +1,220 @@
+"""Reductions of arrays on named devices.
+
+They are made of fused reductions and elementwise operations, so that nothing but the
+device touches the elements.  What NumPy says about arrays without elements, it says
+about an empty array of the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..config import config
+from ..dtypes import DType
+from ..ops import elementwise as ops
+from ..ops.reduction import ALL, ANY, IDENTITIES, SUM
+from ..ops.spec import Op
+from . import calls
+from .fused import (
+    count_of,
+    fused,
+    normalised_axes,
+    placed,
+    presented,
+    reduced_axes,
+)
+from .movement import moved
+from .state import ArrayState
+
+__all__ = ["mean", "reduction", "variance"]
+
+_missing: Any = np._NoValue
+
+
+def reduction(
+    x: ArrayState,
+    op: Op,
+    method: Callable[..., Any],
+    axis: Any,
+    keep: bool,
+    out: Any,
+    dtype: Any,
+    options: dict[str, Any],
+) -> Any:
+    """``op`` over ``axis``; parameters as for `reductions.reduction`."""
+    initial = options.get("initial", _missing)
+    where = options.get("where", _missing)
+    if initial is None:
+        initial = _missing
+    if not x.size:
+        return _of_nothing(x, method, axis, out, keepdims=keep, dtype=dtype, **options)
+    axes = reduced_axes(axis, x.ndim)
+    with config(scalars="array"):
+        if dtype is not None:
+            x = calls.cast(type(x), x, np.dtype(dtype))
+        if where is not _missing and where is not True:
+            x = _masked(x, op, where, initial)
+        result = fused(x, op, axes, keep)
+        if initial is not _missing:
+            result = calls.elementwise(
+                type(x),
+                ops.BY_UFUNC[op.numpy],  # type: ignore[index]
+                (result, initial),
+                dtype=result.dtype,
+                casting="unsafe",
+            )
+    return _given_back(result, out)
+
+
+def _given_back(result: ArrayState, out: Any) -> Any:
+    if out is None:
+        return presented(type(result), result)
+    if isinstance(out, ArrayState):
+        return placed(result, out)
+    raise TypeError(
+        f"out: got {type(out).__name__}, takes an array on {result._device}"
+    )
+
+
+def _of_nothing(
+    x: ArrayState, method: Callable[..., Any], axis: Any, out: Any, **options: Any
+) -> Any:
+    """The reduction of no elements: there is nothing to be read."""
+    given = {
+        name: value
+        for name, value in options.items()
+        if value is not _missing and value is not None and name != "where"
+    }
+    result = method(np.empty(x.shape, x.dtype), axis=axis, **given)
+    return _given_back(type(x)._of_host(np.asarray(result), x._device), out)
+
+
+def _masked(x: ArrayState, op: Op, where: Any, initial: Any) -> ArrayState:
+    """``x``, and what changes nothing where the mask is false."""
+    if op in IDENTITIES:
+        other: Any = IDENTITIES[op]
+    elif initial is not _missing:
+        other = initial
+    else:
+        raise ValueError(
+            f"reduction operation '{op.numpy.__name__}' does not have an identity, so "
+            "to use a where mask one has to specify 'initial'"
+        )
+    if op is ANY or op is ALL:
+        x = calls.cast(type(x), x, np.dtype(np.bool))
+    other = x.dtype.type(other)
+    chosen: ArrayState = calls.elementwise(type(x), ops.WHERE, (where, x, other))
+    if chosen.shape != x.shape:
+        raise ValueError(
+            f"where: got shape {np.shape(where)}, which does not broadcast to {x.shape}"
+        )
+    return chosen
+
+
+# ------------------------------------------------------------------ mean and variance
+def _working_dtype(x: ArrayState, dtype: Any) -> DType:
+    if dtype is None:
+        dtype = np.float64 if x.dtype.kind in "biu" else x.dtype
+    working: DType = np.dtype(dtype)
+    return working
+
+
+def _divided(total: ArrayState, count: Any) -> Any:
+    if not isinstance(count, ArrayState):
+        count = total.dtype.type(count)
+    return calls.elementwise(
+        type(total), ops.DIVIDE, (total, count), dtype=total.dtype, casting="unsafe"
+    )
+
+
+def _number(x: ArrayState, axes: tuple[int, ...], keep: bool, where: Any) -> Any:
+    """How many elements make each result: a number, or an array if there is a mask."""
+    if where is _missing or where is True:
+        return count_of(x, axes)
+    cls = type(x)
+    mask = where
+    if not isinstance(mask, ArrayState):
+        mask = cls._of_host(np.asarray(mask, np.bool), x._device)
+    spread = moved(mask, lambda array: np.broadcast_to(array, x.shape))
+    return fused(calls.cast(cls, spread, np.dtype(np.intp)), SUM, axes, keep)
+
+
+def mean(x: ArrayState, axis: Any, dtype: Any, out: Any, keep: bool, where: Any) -> Any:
+    """`numpy.mean`."""
+    if not x.size:
+        return _of_nothing(x, np.mean, axis, out, keepdims=keep, dtype=dtype)
+    axes = normalised_axes(axis, x.ndim)
+    with config(scalars="array"):
+        return _given_back(_mean(x, axes, dtype, keep, where), out)
+
+
+def _mean(
+    x: ArrayState, axes: tuple[int, ...], dtype: Any, keep: bool, where: Any
+) -> Any:
+    working = _working_dtype(x, dtype)
+    # Half precision is too coarse to add up in.
+    wide = np.dtype(np.float32) if working == np.float16 else working
+    number = _number(x, axes, keep, where)
+    x = calls.cast(type(x), x, wide)
+    if where is not _missing and where is not True:
+        x = _masked(x, SUM, where, _missing)
+    result = _divided(fused(x, SUM, axes, keep), number)
+    return result if wide == working else calls.cast(type(x), result, working)
+
+
+def variance(
+    x: ArrayState,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    ddof: float,
+    keep: bool,
+    where: Any,
+    given_mean: Any,
+    root: bool,
+) -> Any:
+    """`numpy.var`, or `numpy.std` with ``root``."""
+    if not x.size:
+        method = np.std if root else np.var
+        return _of_nothing(x, method, axis, out, keepdims=keep, dtype=dtype, ddof=ddof)
+    cls = type(x)
+    axes = normalised_axes(axis, x.ndim)
+    working = _working_dtype(x, dtype)
+    wide = np.dtype(np.float32) if working == np.float16 else working
+    with config(scalars="array"):
+        number = _number(x, axes, keep, where)
+        x = calls.cast(cls, x, wide)
+        middle = given_mean
+        if middle is _missing:
+            middle = _mean(x, axes, None, True, where)
+        apart = calls.elementwise(cls, ops.SUBTRACT, (x, middle))
+        squares = _squared_length(apart)
+        if where is not _missing and where is not True:
+            squares = _masked(squares, SUM, where, _missing)
+        total = fused(squares, SUM, axes, keep)
+        if isinstance(number, ArrayState):
+            rest = calls.elementwise(cls, ops.SUBTRACT, (number, ddof))
+            rest = calls.elementwise(cls, ops.MAXIMUM, (rest, 0))
+        else:
+            rest = max(number - ddof, 0)
+        result = _divided(total, rest)
+        if root:
+            result = calls.elementwise(cls, ops.SQRT, (result,))
+        if wide != working:
+            result = calls.cast(cls, result, working)
+        return _given_back(result, out)
+
+
+def _squared_length(x: ArrayState) -> Any:
+    """``abs(x) ** 2``, without the root in between."""
+    cls = type(x)
+    if x.dtype.kind != "c":
+        return calls.elementwise(cls, ops.SQUARE, (x,))
+    parts = [
+        calls.elementwise(cls, ops.SQUARE, (calls.elementwise(cls, part, (x,)),))
+        for part in (ops.REAL, ops.IMAG)
+    ]
+    return calls.elementwise(cls, ops.ADD, parts)
