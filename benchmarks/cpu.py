@@ -368,7 +368,10 @@ def main() -> int:
             rows.append(row)
             met = {True: "[green]yes[/]", False: "[red]NO[/]", None: ""}[row.met]
             table.add_row(row.what, row.measured, row.bar, met)
-    Console().print(table)
+    shown = Console()
+    if not shown.is_terminal:
+        shown = Console(width=116)
+    shown.print(table)
     if options.json:
         saved = {**about, "rows": [asdict(row) for row in rows]}
         Path(options.json).write_text(json.dumps(saved, indent=1))
