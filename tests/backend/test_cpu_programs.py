@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dcarray.config import config
 from dcarray.backends.cpu import CpuBackend
+from dcarray.config import config
 from dcarray.layout import inner_axis
 from dcarray.ops.program import Inner, Node, Program
 from dcarray.ops.spec import Kind, Op
@@ -17,9 +17,10 @@ from dcarray.ops.spec import Kind, Op
 F4, F8, F2 = (np.dtype(kind) for kind in "fde")
 DTYPES = [np.dtype(kind) for kind in "?bBhHiIlLefdFD"]
 _names = (
-    "add subtract multiply divide sqrt square absolute negative positive reciprocal exp "
-    "log sin tanh expm1 cbrt floor ceil trunc rint maximum minimum fmax fmin hypot "
-    "arctan2 copysign sign signbit less less_equal greater greater_equal equal not_equal "
+    "add subtract multiply divide sqrt square absolute negative positive reciprocal "
+    "exp log sin tanh expm1 cbrt floor ceil trunc rint maximum minimum fmax fmin hypot "
+    "arctan2 copysign sign signbit less less_equal greater greater_equal equal "
+    "not_equal "
     "logical_and logical_or logical_not logical_xor isnan isinf isfinite power "
     "floor_divide remainder fmod bitwise_and bitwise_or bitwise_xor invert left_shift "
     "right_shift nextafter spacing ldexp frexp modf divmod heaviside conjugate "
@@ -65,7 +66,9 @@ class Draw:
                 self.draw_node()
         first = len(self.leaves) + len(self.scalars)
         slots = list(range(first, len(self.values)))
-        outputs = {slots[-1]} | {s for s in slots if self.random.random() < 0.15}
+        read = {slot for node in self.nodes for slot in node.inputs}
+        # What nobody reads is an output: programs have no dead nodes.
+        outputs = {s for s in slots if s not in read or self.random.random() < 0.1}
         self.program = Program(
             tuple(a.dtype for a in self.leaves),
             tuple(s.dtype for s in self.scalars),
@@ -215,11 +218,40 @@ def same_bits(found: Any, wanted: Any) -> bool:
     return bool(np.all(equal | (np.isnan(found) & np.isnan(wanted))))
 
 
-def check(draw: Draw, backend: CpuBackend, engine: str) -> None:
+def flags_of(draw: Draw) -> dict[int, int]:
+    """The floating-point flags that NumPy raises for each node."""
+    bits = {"divide by zero": 1, "overflow": 2, "underflow": 4, "invalid value": 8}
+    found: dict[int, int] = {}
+    at = [0]
+
+    def note(kind: str, status: int) -> None:
+        found[at[0]] = found.get(at[0], 0) | bits[kind]
+
+    with np.errstate(all="call", call=note):
+        for number, node in enumerate(draw.program.nodes):
+            at[0] = number
+            inputs = [draw.values[slot] for slot in node.inputs]
+            if node.op is CAST:
+                inputs[0].astype(node.dtypes[0])
+            elif node.op is not WHERE:
+                node.op.numpy(*inputs)
+    return found
+
+
+def check(draw: Draw, backend: CpuBackend, engine: str, watch: int = 0) -> None:
     targets = draw.targets()
     with config(engine=engine):
         executable = backend.compile(draw.program)
-        backend.launch(executable, draw.shape, draw.operands(), draw.scalars, targets)
+        raised = backend.launch(
+            executable, draw.shape, draw.operands(), draw.scalars, targets, watch=watch
+        )
+    compare(draw, targets)
+    if watch:
+        wanted = {n: f & watch for n, f in flags_of(draw).items() if f & watch}
+        assert {entry.node: entry.flags for entry in raised} == wanted
+
+
+def compare(draw: Draw, targets: list[Any]) -> None:
     for slot, target in zip(draw.program.outputs, targets):
         assert same_bits(target, draw.values[slot]), (
             draw.program.describe(),
@@ -237,3 +269,83 @@ def backend() -> CpuBackend:
 def test_interpreter_gives_numpys_bits(backend: CpuBackend, chunk: int) -> None:
     for seed in range(chunk * 60, chunk * 60 + 60):
         check(Draw(seed), backend, "interpreter")
+
+
+@pytest.mark.parametrize("chunk", range(10))
+def test_engine_gives_numpys_bits(backend: CpuBackend, chunk: int) -> None:
+    for seed in range(chunk * 40, chunk * 40 + 40):
+        check(Draw(seed), backend, "auto")
+
+
+def test_most_programs_are_compiled(backend: CpuBackend) -> None:
+    compiled = 0
+    for seed in range(60):
+        draw = Draw(seed, nodes=5)
+        executable = backend.compile(draw.program)
+        backend.launch(
+            executable, draw.shape, draw.operands(), draw.scalars, draw.targets()
+        )
+        compiled += any(bound is not None for bound in executable._bound.values())
+    assert compiled > 40
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "auto"])
+@pytest.mark.parametrize("chunk", range(5))
+def test_flags_name_the_nodes_that_numpy_warns_about(
+    backend: CpuBackend, engine: str, chunk: int
+) -> None:
+    for seed in range(chunk * 40, chunk * 40 + 40):
+        check(Draw(seed), backend, engine, watch=11)
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "auto"])
+@pytest.mark.parametrize("watch", [0, 11])
+def test_outputs_may_be_inputs(backend: CpuBackend, engine: str, watch: int) -> None:
+    tried = 0
+    for seed in range(300):
+        draw = Draw(seed, nodes=4, dtypes=[F4, np.dtype("?")])
+        slot = draw.program.outputs[-1]
+        dtype = draw.values[slot].dtype
+        order = draw.values[slot].strides
+        fits = [
+            k
+            for k, leaf in enumerate(draw.leaves)
+            if leaf.dtype == dtype and leaf.strides == order and leaf.flags.writeable
+        ]
+        if not fits:
+            continue
+        tried += 1
+        targets = draw.targets()
+        targets[-1] = targets[-1].copy(order="K")
+        targets[-1][...] = draw.leaves[fits[0]]
+        inputs = draw.operands()
+        inputs[fits[0]] = targets[-1]
+        with config(engine=engine):
+            executable = backend.compile(draw.program)
+            backend.launch(
+                executable, draw.shape, inputs, draw.scalars, targets, watch=watch
+            )
+        compare(draw, targets)
+    assert tried > 50
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+def test_the_number_of_threads_does_not_matter(
+    backend: CpuBackend, threads: int
+) -> None:
+    g = np.random.default_rng(0)
+    for shape in [(300_001,), (3, 100_003), (100_003, 3), (40, 50, 60)]:
+        a, b = (g.standard_normal(shape).astype(F4) for _ in range(2))
+        dense = (Inner.CONTIGUOUS, Inner.CONTIGUOUS)
+        nodes = (
+            Node(OPS["multiply"], (0, 1), (F4,), dense),
+            Node(OPS["exp"], (2,), (F4,), dense[:1]),
+            Node(OPS["subtract"], (3, 0), (F4,), dense),
+        )
+        executable = backend.compile(Program((F4, F4), (), nodes, (4,)))
+        target = np.empty_like(a)
+        for engine in ("auto", "interpreter"):
+            target[...] = 0
+            with config(threads=threads, engine=engine):
+                backend.launch(executable, shape, [a, b], [], [target])
+            assert same_bits(target, np.exp(a * b) - a)

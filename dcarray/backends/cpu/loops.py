@@ -89,23 +89,37 @@ def _agrees(ufunc: np.ufunc) -> bool:
 _RENAMED = frozenset({"conj"})
 
 
-@lru_cache(4096)
 def find_loop(
     ufunc: np.ufunc, inputs: tuple[DType, ...], outputs: tuple[DType, ...]
 ) -> Loop | None:
     """The loop that NumPy runs for these dtypes: the *first* row that matches.
 
-    None if there is no such row, or if a row of Python objects would be run.
+    None if there is no such row, or if NumPy would run a row of Python objects.
     """
+    dtypes = (*inputs, *outputs)
+    if not all(dtype.char in NUMERIC and dtype.isnative for dtype in dtypes):
+        return None
     if not struct_agrees():
         return None
-    kinds = [dtype.num for dtype in (*inputs, *outputs)]
-    if not all(d.char in NUMERIC and d.isnative for d in (*inputs, *outputs)):
-        return None
+    # Some rows exist for one of two equal integer types only.
+    return _row(ufunc, tuple(dtype.num for dtype in dtypes)) or _row(
+        ufunc, tuple(_TWINS.get(dtype.num, dtype.num) for dtype in dtypes)
+    )
+
+
+_TWINS = {
+    np.dtype(one).num: np.dtype(other).num
+    for one, other in ("lq", "LQ", "li", "LI")
+    if np.dtype(one) == np.dtype(other)
+}
+
+
+@lru_cache(4096)
+def _row(ufunc: np.ufunc, kinds: tuple[int, ...]) -> Loop | None:
     head = _UFuncHead.from_address(id(ufunc))
-    nargs = ufunc.nargs
+    nargs = len(kinds)
     for row in range(ufunc.ntypes):
-        if [ord(head.types[row * nargs + k]) for k in range(nargs)] == kinds:
+        if all(ord(head.types[row * nargs + k]) == kinds[k] for k in range(nargs)):
             function = head.functions[row]
             if not function:
                 return None
