@@ -99,6 +99,11 @@ class UFunc(metaclass=_Kind):
     def __reduce__(self) -> str:
         return self.__name__
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "__signature__":
+            return _call_signature(self.numpy)
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
     # -------------------------------------------------------------------------- calls
     def __call__(self, *operands: Any, **keywords: Any) -> Any:
         """Apply the function, see the class."""
@@ -156,7 +161,11 @@ class UFunc(metaclass=_Kind):
                 f"arguments but {len(operands)} were given"
             )
         out = keywords.get("out", ...)
-        if out is ... or out is None or out == (None,) * self.nout:
+        if (
+            out is ...
+            or out is None
+            or (type(out) is tuple and all(target is None for target in out))
+        ):
             keywords.pop("out", None)
         for x in operands:
             if type(x) is not DeviceArray and _is_foreign(x):
@@ -263,6 +272,22 @@ def _is_foreign(x: Any) -> bool:
     return handler is not _missing
 
 
+def _call_signature(ufunc: np.ufunc) -> Any:
+    """What `inspect.signature` shows."""
+    from inspect import Parameter, Signature  # takes 5 ms, and only tools ask
+
+    names = ["x"] if ufunc.nin == 1 else [f"x{n + 1}" for n in range(ufunc.nin)]
+    found = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in names]
+    found.append(Parameter("out", Parameter.POSITIONAL_OR_KEYWORD, default=None))
+    options: dict[str, Any] = {"where": True}
+    if ufunc.signature is not None:
+        options = {"axes": _missing, "axis": _missing, "keepdims": False}
+    options |= {"casting": "same_kind", "order": "K", "dtype": None, "subok": True}
+    for name, default in options.items():
+        found.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default))
+    return Signature(found)
+
+
 def _documentation(ufunc: np.ufunc, summary: str) -> str:
     parameters = _PARAMETERS.get(ufunc.nin, "")
     kind = "array" if ufunc.nout == 1 else f"tuple of {ufunc.nout} arrays"
@@ -299,6 +324,6 @@ class Contraction(UFunc):
 
     def _run(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         assert self.op is not None
-        if keywords:
-            return on_host(DeviceArray, self.numpy, *operands, **keywords)
-        return calls.library(DeviceArray, self.op, operands)
+        if keywords.get("axis", -1) == -1 and keywords.keys() <= {"axis"}:
+            return calls.library(DeviceArray, self.op, operands)
+        return on_host(DeviceArray, self.numpy, *operands, **keywords)

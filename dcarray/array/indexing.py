@@ -21,6 +21,12 @@ __all__ = ["get_item", "set_item"]
 
 def get_item(x: ArrayState, key: Any) -> Any:
     """``x[key]``: a view for slices and integers, a copy for index arrays."""
+    host = x._host
+    if host is not None and _is_simple(key):
+        result = host[key]
+        if type(result) is np.ndarray:
+            return x._host_sibling(result)
+        return calls.wrap(type(x), result, x._device)
     key, basic = _normalised(key)
     host = x._host
     if host is None and not basic and x._device.kind not in ("auto", "cpu"):
@@ -36,6 +42,18 @@ def get_item(x: ArrayState, key: Any) -> Any:
     if basic and type(result) is np.ndarray:
         return x._host_sibling(result)
     return calls.wrap(cls, result, x._device)
+
+
+def _is_simple(key: Any) -> bool:
+    """Whether a key has Python's integers and slices only."""
+    kind = type(key)
+    if kind is tuple:
+        for item in key:
+            kind = type(item)
+            if kind is not int and kind is not slice:
+                return False
+        return True
+    return kind is int or kind is slice
 
 
 def _normalised(key: Any) -> tuple[Any, bool]:
@@ -102,6 +120,20 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
     """``x[key] = value``."""
     if not calls.is_writeable(x):
         raise ValueError("assignment destination is read-only")
+    host = x._host
+    if host is not None and _is_simple(key):
+        # The short way: NumPy on the memory that is there.
+        kind = type(value)
+        if kind is int or kind is float or isinstance(value, np.generic):
+            x._writable_array()[key] = value
+            return
+        if (
+            isinstance(value, ArrayState)
+            and value._host is not None
+            and value._device is x._device
+        ):
+            x._writable_array()[key] = value._host
+            return
     key, basic = _normalised(key)
     if x._device.kind not in ("auto", "cpu"):
         _set_on_device(x, key, basic, value)

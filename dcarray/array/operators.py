@@ -36,6 +36,10 @@ _ndarray = np.ndarray
 _current = current
 _object_new = object.__new__
 
+_SCALARS = frozenset(
+    {complex, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")}
+)
+
 PRIORITY = 1000.0
 """Of arrays, before other libraries' types."""
 
@@ -58,25 +62,9 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     if a is not None:
         limit = _current().eager_below
         if a.size < limit:
-            kind = type(other)
-            if kind is float or kind is int:
-                b = other
-            elif kind is type(x) and other._device is x._device:
-                b = other._host
-                if b is not None and b.size >= limit:
-                    b = None
-            else:
-                b = None
+            b = _small(x, other, limit)
             if b is not None:
-                result = function(a, b)
-                if type(result) is _ndarray:
-                    made = _object_new(type(x))
-                    made._host = result
-                    made._binding = made._view = None
-                    made._device = x._device
-                    made._locked = False
-                    return made
-                return wrap(type(x), result, x._device)
+                return _wrapped(x, function(a, b))
     if x._device is AUTO:
         made = record_plain(op, x, other)
         if made is not None:
@@ -87,15 +75,51 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
 
 
 def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
+    a = x._host
+    if a is not None:
+        limit = _current().eager_below
+        if a.size < limit:
+            b = _small(x, other, limit)
+            if b is not None:
+                return _wrapped(x, function(b, a))
     if x._device is AUTO and type(other) in (float, int):
-        host = x._host
-        if host is None or host.size >= _current().eager_below:
-            made = record_plain(op, other, x)
-            if made is not None:
-                return made
+        made = record_plain(op, other, x)
+        if made is not None:
+            return made
     if _refuses(other):
         return NotImplemented
     return _slowly(x, op, function, other, x)
+
+
+def _unary(x: ArrayState, op: Op, function: Callable[[Any], Any]) -> Any:
+    a = x._host
+    if a is not None and a.size < _current().eager_below:
+        return _wrapped(x, function(a))
+    return elementwise(type(x), op, (x,))
+
+
+def _small(x: ArrayState, other: Any, limit: int) -> Any:
+    """The other operand for a NumPy call at once; None if it takes the long way."""
+    kind = type(other)
+    if kind is float or kind is int or kind in _SCALARS:
+        return other
+    if kind is type(x) and other._device is x._device:
+        b = other._host
+        if b is not None and b.size < limit:
+            return b
+    return None
+
+
+def _wrapped(x: ArrayState, result: Any) -> Any:
+    """What NumPy returned, on the label of ``x``."""
+    if type(result) is _ndarray:
+        made = _object_new(type(x))
+        made._host = result
+        made._binding = made._view = None
+        made._device = x._device
+        made._locked = False
+        return made
+    return wrap(type(x), result, x._device)
 
 
 def _slowly(
@@ -113,9 +137,20 @@ def _slowly(
 
 
 def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
+    a = x._host
+    if a is not None:
+        limit = _current().eager_below
+        if a.size < limit:
+            b = _small(x, other, limit)
+            if b is not None:
+                binding = x._binding
+                if binding is None or binding._value is None:
+                    function(a, b)
+                else:
+                    function(x._writable_array(), b)
+                return x
     if _refuses(other):
         return NotImplemented
-    a = x._host
     if a is not None and a.size < _current().eager_below and a.flags.writeable:
         b = other
         if isinstance(other, ArrayState):
@@ -282,6 +317,11 @@ class Operators(ArrayState):
         return _reflected(self, ops.DIVMOD, divmod, other)
 
     def __matmul__(self, other: Any) -> Any:
+        a = self._host
+        if a is not None and type(other) is type(self):
+            b = other._host
+            if b is not None and other._device is self._device:
+                return _wrapped(self, operator.matmul(a, b))
         if _refuses(other):
             return NotImplemented
         return library(type(self), MATMUL, (self, other))
@@ -318,13 +358,13 @@ class Operators(ArrayState):
         return _compare(self, ops.GREATER_EQUAL, operator.ge, other)
 
     def __neg__(self) -> Any:
-        return elementwise(type(self), ops.NEGATIVE, (self,))
+        return _unary(self, ops.NEGATIVE, operator.neg)
 
     def __pos__(self) -> Any:
-        return elementwise(type(self), ops.POSITIVE, (self,))
+        return _unary(self, ops.POSITIVE, operator.pos)
 
     def __abs__(self) -> Any:
-        return elementwise(type(self), ops.ABSOLUTE, (self,))
+        return _unary(self, ops.ABSOLUTE, operator.abs)
 
     def __invert__(self) -> Any:
-        return elementwise(type(self), ops.INVERT, (self,))
+        return _unary(self, ops.INVERT, operator.invert)

@@ -7,6 +7,7 @@ small results begin that way and get a graph value only when one is needed.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for
 from ..dtypes import DType
 from ..errors import UnsupportedError
-from ..layout import Layout, address_of
+from ..layout import Layout
 from ..lazy import execute, graph, recover
 from ..lazy.graph import Binding, Read, State, Value
 
@@ -24,6 +25,7 @@ __all__ = ["ArrayState", "HostArray", "check_dtype"]
 HostArray: TypeAlias = np.ndarray[Any, Any]
 
 _new = object.__new__
+_reference = weakref.ref
 
 
 class ArrayState:
@@ -126,15 +128,20 @@ class ArrayState:
 
     def _host_sibling(self, array: HostArray) -> Self:
         """A view of the same memory, given as a NumPy view of ``_host``."""
-        self._bind()
+        binding = self._binding
+        if binding is None:
+            binding = self._bind()
         view = _new(type(self))
         view._host = array
-        view._binding = self._binding
+        view._binding = binding
         view._view = None
         view._device = self._device
         view._locked = self._locked
-        assert self._binding is not None
-        self._binding.remember_host(view)
+        hosts = binding.hosts
+        if len(hosts) < 16:
+            hosts.append(_reference(view))
+        else:
+            binding.remember_host(view)
         return view
 
     # --------------------------------------------------------------------- the graph
@@ -163,26 +170,28 @@ class ArrayState:
             host = self._host
             buffer = binding.value.buffer
             assert host is not None and buffer is not None
-            view = self._view = (_layout_of(host, buffer), host.dtype)
+            view = self._view = (graph.host_layout(host, buffer), host.dtype)
         return Read(binding.value, view[0], view[1])
 
     def _is_shared(self) -> bool:
         """Whether somebody outside can write the memory now."""
         binding = self._binding
-        if binding is None:
+        if binding is None or binding._value is None:
             return False
-        buffer = binding.value.buffer
+        buffer = binding._value.buffer
         return buffer is not None and buffer._sharer is not None and buffer.is_shared
 
     def _is_pending(self) -> bool:
         binding = self._binding
-        return binding is not None and binding.value.state != State.STORED
+        return binding is not None and (
+            binding._value is not None and binding._value.state != State.STORED
+        )
 
     def _before_write(self) -> None:
         """Run what must happen before somebody writes to the memory."""
         binding = self._binding
-        if binding is not None:
-            value = binding.value
+        if binding is not None and binding._value is not None:
+            value = binding._value
             if value.state != State.STORED:
                 execute.evaluate((value,))
             if value.readers is not None:
@@ -217,8 +226,8 @@ class ArrayState:
         host = self._host
         if host is not None:
             binding = self._binding
-            if binding is not None:
-                buffer = binding.value.buffer
+            if binding is not None and binding._value is not None:
+                buffer = binding._value.buffer
                 assert buffer is not None
                 buffer.write_on(backend_for("cpu"))
             return host
@@ -287,15 +296,6 @@ class ArrayState:
         """Number of elements."""
         host = self._host
         return host.size if host is not None else self._view[0].size  # type: ignore[index]
-
-
-def _layout_of(host: HostArray, buffer: Buffer) -> Layout:
-    """Where an array of the host lies in a buffer."""
-    offset = address_of(host) - buffer.start
-    flags = host.flags
-    if not offset and flags.c_contiguous and flags.aligned:
-        return Layout.plain_for(host.shape, host.dtype.itemsize)
-    return Layout(host.shape, host.strides, offset)
 
 
 def check_dtype(dtype: DType, device: Device) -> None:

@@ -33,6 +33,7 @@ from ..layout import (
     Layout,
     Shape,
     Strides,
+    address_of,
     broadcast_shapes,
     broadcast_strides,
     copied_strides,
@@ -131,15 +132,45 @@ class Value:
 class Binding:
     """What all views of one array share: the value that they show now.
 
+    Memory of the host that no expression has read yet needs no value: ``root`` is the
+    array that shows it, and the value is made when somebody asks for it.
+
     ``hosts`` are the arrays that keep a NumPy array of the host's memory.
     """
 
-    __slots__ = ("__weakref__", "hosts", "value")
+    __slots__ = ("__weakref__", "_device", "_root", "_value", "hosts")
 
-    def __init__(self, value: Value) -> None:
-        self.value = value
+    def __init__(
+        self, value: Value | None, root: Any = None, device: Device = AUTO
+    ) -> None:
+        self._value = value
+        self._root = root
+        self._device = device
         self.hosts: list[weakref.ref[Any]] = []
-        value.binding = weakref.ref(self)
+        if value is not None:
+            value.binding = weakref.ref(self)
+
+    @property
+    def value(self) -> Value:
+        """The value that the arrays show."""
+        value = self._value
+        return self._made() if value is None else value
+
+    def _made(self) -> Value:
+        with lock:
+            if self._value is None:
+                root = self._root
+                buffer = Buffer.of_host(root)
+                layout = host_layout(root, buffer)
+                value = Value(layout, root.dtype, self._device, buffer=buffer)
+                value.binding = weakref.ref(self)
+                self._value = value
+                self._root = None
+            return self._value
+
+    def is_known(self) -> bool:
+        """Whether there is a value, and so perhaps somebody who reads it."""
+        return self._value is not None
 
     def remember_host(self, array: Any) -> None:
         """An array keeps a NumPy array of the host's memory from now on."""
@@ -159,8 +190,17 @@ class Binding:
     def rebind(self, value: Value) -> None:
         """Show another value of the same shape and dtype."""
         self.value.binding = None
-        self.value = value
+        self._value = value
         value.binding = weakref.ref(self)
+
+
+def host_layout(host: np.ndarray[Any, Any], buffer: Buffer) -> Layout:
+    """Where an array of the host lies in a buffer."""
+    offset = address_of(host) - buffer.start
+    flags = host.flags
+    if not offset and flags.c_contiguous and flags.aligned:
+        return Layout.plain_for(host.shape, host.dtype.itemsize)
+    return Layout(host.shape, host.strides, offset)
 
 
 class Expr:
