@@ -309,7 +309,7 @@ class Methods(Operators):
                 axes = sorted(range(self.ndim), key=lambda a: -abs(self.strides[a]))
                 return reshaped(moved(self, lambda a: a.transpose(axes)), -1, "C")
             return reshaped(self, -1, order)
-        if order == "C":
+        if order == "C" and self._host is None and self._layout.plain:
             return reshaped(self, -1)
         host = self._array()
         result = host.ravel(order)

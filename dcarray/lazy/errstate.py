@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.base import Raised
-from ..ops.spec import Op
+from ..ops.spec import Kind, Op
 
 __all__ = ["IMMEDIATE", "capture", "warn"]
 
@@ -115,4 +115,6 @@ def warn(raised: Sequence[Raised], where: Sequence[tuple[Op, int, Any]]) -> None
 
 def name_in_warnings(op: Op) -> str:
     """What NumPy calls the operation in its messages."""
+    if op.kind is Kind.REDUCTION:
+        return "reduce"
     return getattr(op.numpy, "__name__", op.name) if op.name != "cast" else "cast"

@@ -29,6 +29,7 @@ from .graph import Read, State, Value, lock, pending_readers, record
 __all__ = [
     "evaluate",
     "flush_readers",
+    "forget",
     "host_view",
     "reduce",
     "view_on",
@@ -421,3 +422,9 @@ def reduce(
     _run(group, device, accumulator=accumulator)
     assert accumulator.buffer is not None
     return accumulator.buffer, layout
+
+
+def forget(device: str) -> None:
+    """Forget the kernels of a device."""
+    for key in [key for key in _executables if key[0] == device]:
+        del _executables[key]

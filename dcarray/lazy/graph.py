@@ -15,6 +15,7 @@ One lock guards the graph.  Kernels run outside it.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -415,19 +416,21 @@ _numbers: dict[tuple[type, Any, DType], Any] = {}
 def _converted(number: Any, dtype: DType) -> Any:
     """A number as a scalar of the loop's dtype; Python ints that do not fit raise."""
     kind = type(number)
-    if (kind is int or kind is float) and number:  # not for zeros, which have a sign
-        found = _numbers.get((kind, number, dtype))
-        if found is None:
-            found = np.asarray(number, dtype=dtype)[()] if kind is int else None
-            if found is None:
-                found = np.asarray(number).astype(dtype)[()]
-            if len(_numbers) > 4096:
-                _numbers.clear()
-            _numbers[kind, number, dtype] = found
-        return found
-    if kind is int:
-        return np.asarray(number, dtype=dtype)[()]
-    return np.asarray(number).astype(dtype)[()]
+    if kind is not int and kind is not float:
+        return np.asarray(number).astype(dtype)[()]
+    key = (kind, number, dtype)
+    found = _numbers.get(key)
+    if found is None or not number:  # zeros have a sign that the key does not tell
+        if kind is int:
+            found = np.asarray(number, dtype=dtype)[()]
+        else:
+            found = np.asarray(number).astype(dtype)[()]
+            if np.isinf(found) and not math.isinf(number):
+                return found  # NumPy warns each time
+        if len(_numbers) > 4096:
+            _numbers.clear()
+        _numbers[key] = found
+    return found
 
 
 def _ordered(

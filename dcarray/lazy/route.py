@@ -14,7 +14,17 @@ from ..backends.base import Backend
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for
 
-__all__ = ["Prediction", "Work", "candidates", "choose", "predict", "set_rule"]
+__all__ = [
+    "Prediction",
+    "Work",
+    "candidates",
+    "choose",
+    "forget",
+    "learn",
+    "measure",
+    "predict",
+    "set_rule",
+]
 
 # Moving data must win by this factor over leaving it where it is.
 HYSTERESIS = 1.2
@@ -111,9 +121,10 @@ def measure(backend: Backend, work: Work, launched: float) -> None:
         learn(backend.device, work, time.perf_counter() - launched)
 
 
-def forget() -> None:
-    """Forget what was measured."""
-    _measured.clear()
+def forget(device: str) -> None:
+    """Forget what was measured on a device."""
+    for key in [key for key in _measured if key[0] == device]:
+        del _measured[key]
 
 
 def choose(work: Work, labels: Sequence[str]) -> list[Prediction]:
