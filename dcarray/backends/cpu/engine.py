@@ -69,7 +69,7 @@ class Engine:
             f"renderer {RENDERER_VERSION} llvmlite {llvmlite.__version__} "
             f"llvm {version} numpy {np.__version__} {self._cpu} {self._features}\n"
         )
-        loader = self.kernel(DRIVER + TEAM, "dcarray_drive").owner
+        loader = self.kernel(DRIVER + TEAM, "dcarray_drive", optimise=False).owner
         self.drive = _function(loader, "dcarray_drive", 4)
         self.single: int = loader.get_function_address("dcarray_single")
         self.team = TeamFunctions(
@@ -78,8 +78,11 @@ class Engine:
             _function(loader, "dcarray_help", 2),
         )
 
-    def kernel(self, text: str, name: str = NAME) -> Kernel:
-        """Machine code for a module: from memory, from disk, or built now."""
+    def kernel(self, text: str, name: str = NAME, optimise: bool = True) -> Kernel:
+        """Machine code for a module: from memory, from disk, or built now.
+
+        What has no loops over elements is not worth the time of ``optimise``.
+        """
         key = hashlib.sha256((self._identity + text).encode()).hexdigest()
         with self._lock:
             found = self._kernels.get(key)
@@ -87,7 +90,7 @@ class Engine:
                 cache = object_cache()
                 content = cache.get(key)
                 if content is None:
-                    content = self._build(text)
+                    content = self._build(text, optimise)
                     cache.put(key, content)
                 found = self._load(content, name)
                 self._kernels[key] = found
@@ -96,20 +99,21 @@ class Engine:
     def _machine(self) -> Any:
         target = self._llvm.Target.from_default_triple()
         return target.create_target_machine(
-            cpu=self._cpu, features=self._features, opt=2, jit=True
+            cpu=self._cpu, features=self._features, opt=1, jit=True
         )
 
-    def _build(self, text: str) -> bytes:
+    def _build(self, text: str, optimise: bool) -> bytes:
         start = time.perf_counter()
         llvm = self._llvm
         module = llvm.parse_assembly(text)
         module.triple = llvm.get_default_triple()
         module.verify()  # before optimising: a wrong signature would end the process
         machine = self._machine()
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
-        options.loop_vectorization = True
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+        if optimise:
+            options = llvm.create_pipeline_tuning_options(speed_level=2)
+            options.loop_vectorization = True
+            builder = llvm.create_pass_builder(machine, options)
+            builder.getModulePassManager().run(module, builder)
         content = bytes(machine.emit_object(module))
         emit(
             Event(
