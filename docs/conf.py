@@ -33,7 +33,7 @@ exclude_patterns = ["_build", "generated/tables"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-default_role = "any"
+default_role = "autolink"
 
 autosummary_generate = True
 autodoc_typehints = "none"
