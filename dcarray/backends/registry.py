@@ -10,7 +10,18 @@ from typing import Any
 from ..errors import UnsupportedError
 from .base import Backend
 
-__all__ = ["AUTO", "CPU", "Device", "backend_for", "device_of", "devices", "register"]
+__all__ = [
+    "AUTO",
+    "CPU",
+    "Device",
+    "backend_for",
+    "device_of",
+    "devices",
+    "install",
+    "opened",
+    "register",
+    "remove",
+]
 
 ENTRY_POINTS = "dcarray.backends"
 
@@ -180,6 +191,19 @@ def device_of(device: str | Device | None, default: str) -> Device:
 
 
 _known: dict[str, Device] = {"auto": AUTO, "cpu": CPU}
+
+
+def install(backend: Backend) -> None:
+    """Make a backend known under its label, whatever the registered kinds say."""
+    with _lock:
+        _backends[backend.device] = backend
+
+
+def remove(label: str) -> None:
+    """Forget a backend that was installed."""
+    with _lock:
+        _backends.pop(label, None)
+        _known.pop(label, None)
 
 
 def opened() -> list[Backend]:

@@ -17,11 +17,15 @@ ALIGNMENT = 64
 """Bytes of a cache line; blocks begin at a multiple of it."""
 
 
+class Raw(np.ndarray):
+    """Memory of the system.  It has a class of its own for the sake of `Block`."""
+
+
 class Block(np.ndarray):
     """One-dimensional bytes that go back to their pool when they die.
 
-    Arrays made over a block keep it alive, because NumPy does not look for the owner of
-    memory beyond an object of another class.
+    Arrays made over a block keep it alive: NumPy looks for the owner of memory no
+    further than to an array whose own base is of another class than ``ndarray``.
     """
 
     _home: tuple[Pool[HostArray], HostArray, int] | None = None  # only the block itself
@@ -34,7 +38,7 @@ class Block(np.ndarray):
 
 
 def _allocate(nbytes: int) -> HostArray:
-    raw = np.empty(nbytes + ALIGNMENT, np.uint8)
+    raw = np.empty(nbytes + ALIGNMENT, np.uint8).view(Raw)
     start = -raw.__array_interface__["data"][0] % ALIGNMENT
     return raw[start : start + nbytes]
 
