@@ -203,21 +203,6 @@ def variance(
 ) -> Any:
     """`numpy.var`, or `numpy.std` with ``root``."""
     cls = type(x)
-    host = x._host
-    if (
-        host is not None
-        and out is None
-        and dtype is None
-        and host.size < current().eager_below
-        and op.name in _PLAIN
-        and host.dtype.kind in "biufc"
-        and all(value is _missing for value in options.values())
-    ):
-        # The short way: what NumPy's own method does.
-        keep = bool(keepdims) if keepdims is not _missing else False
-        axis = axis if type(axis) is int or axis is None else _plain_axis(axis)
-        result = op.numpy.reduce(host, axis, None, None, keep)  # type: ignore[attr-defined]
-        return calls.wrap(cls, result, x._device)
     keep = bool(keepdims) if keepdims is not _missing else False
     if x._device.kind not in ("auto", "cpu"):
         return named_reductions.variance(
