@@ -40,7 +40,7 @@ def coverage() -> str:
     lines = [
         f"{len(found)} functions: {counts[NATIVE]} native, {counts[FALLBACK]} through "
         f"NumPy on the host, {len(found) - counts[NATIVE] - counts[FALLBACK]} that are "
-        "NumPy's own, handed on because they have nothing to compute on arrays.",
+        "NumPy's own, handed on as they are.",
     ]
     for module in MODULES:
         lines += ["", f"## {module}", "", "| function | computed by |", "| --- | --- |"]
