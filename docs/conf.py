@@ -42,6 +42,7 @@ numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = "dcarray"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": False,
