@@ -35,6 +35,7 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 default_role = "autolink"
 
+add_module_names = False
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
