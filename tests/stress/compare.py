@@ -25,11 +25,11 @@ def difference(got: Any, want: np.ndarray, module: Any = np) -> str | None:
         return f"shape {got.shape}, want {want.shape}"
     if got.strides != want.strides and want.size:
         return f"strides {got.strides}, want {want.strides} for shape {want.shape}"
-    if got.flags.writeable != want.flags.writeable:
-        return f"writeable {got.flags.writeable}, want {want.flags.writeable}"
     host = np.asarray(got)
     if host.dtype != want.dtype or host.shape != want.shape:
         return f"exported as {host.dtype} {host.shape}"
+    if host.flags.writeable != want.flags.writeable:
+        return f"writeable {host.flags.writeable}, want {want.flags.writeable}"
     return bits(host, want)
 
 

@@ -62,7 +62,7 @@ def quiet(listen: bool) -> Iterator[list[Any]]:
     """NumPy's floating-point state: all ignored, or all warnings caught."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always" if listen else "ignore")
-        with np.errstate(all="warn" if listen else "ignore"):
+        with np.errstate(all="warn" if listen else "ignore", under="ignore"):
             yield caught if caught is not None else []
 
 
