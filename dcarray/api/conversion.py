@@ -9,7 +9,7 @@ import numpy as np
 
 from ..array import DeviceArray
 from ..array.movement import copied, moved
-from ..array.state import HostArray, check_dtype
+from ..array.state import HostArray, check_dtype, is_foreign
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for, device_of
 from ..config import current
@@ -89,7 +89,7 @@ def convert(
     """
     if isinstance(x, DeviceArray):
         return _converted(x, dtype, order, copy, device, ndmin)
-    if isinstance(x, np.ndarray):
+    if is_foreign(x):
         if subok and type(x) is not np.ndarray:
             return np.array(
                 x, dtype, copy=copy, order=order, subok=True, ndmin=ndmin, **options

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..array import DeviceArray
 from ..array.movement import moved
-from ..array.state import check_dtype
+from ..array.state import check_dtype, is_foreign
 from ..backends.registry import Device
 from ..layout import phantom
 from .conversion import as_array, chosen_device, convert, placed, unwrapped
@@ -178,7 +178,7 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
 # ---------------------------------------------------------------- of a given shape
 def _shape(shape: Any) -> tuple[int, ...]:
     plain = unwrapped(shape)
-    if isinstance(plain, np.ndarray):
+    if is_foreign(plain):
         plain = plain.tolist()
     if isinstance(plain, (list, tuple)):
         return tuple([_length(length) for length in plain])

@@ -8,12 +8,14 @@ import numpy as np
 
 from ..array import DeviceArray
 from ..backends.registry import Device
+from ..config import current
 from .conversion import as_array, chosen_device
 from .coverage import native
 
 __all__ = [
     "astype",
     "can_cast",
+    "FloatingLimits",
     "common_type",
     "finfo",
     "iinfo",
@@ -102,17 +104,50 @@ class _Limits(type):
     """Instances are NumPy's own."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls.__mro__[1])
+        theirs = cls.__mro__[1]
+        if isinstance(instance, FloatingLimits):
+            return theirs is np.finfo
+        return isinstance(instance, theirs)
 
 
-class finfo(np.finfo, metaclass=_Limits):  # type: ignore[misc] # noqa: N801
-    """Limits of a floating-point dtype, as `numpy.finfo`; takes arrays too."""
+class FloatingLimits:
+    """Limits of a floating-point dtype with Python's numbers, as the standard asks;
+    everything else as in `numpy.finfo`."""
+
+    def __init__(self, limits: np.finfo[Any]) -> None:
+        self._limits = limits
+        self.bits = int(limits.bits)
+        self.dtype = limits.dtype
+        self.eps = float(limits.eps)
+        self.max = float(limits.max)
+        self.min = float(limits.min)
+        self.smallest_normal = float(limits.smallest_normal)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._limits, name)
+
+    def __repr__(self) -> str:
+        return repr(self._limits)
+
+    def __str__(self) -> str:
+        return str(self._limits)
+
+
+class finfo(np.finfo, metaclass=_Limits):  # type: ignore[misc,type-arg]
+    """Limits of a floating-point dtype, as `numpy.finfo`; takes arrays too.
+
+    ``eps``, ``max``, ``min`` and ``smallest_normal`` are Python numbers, or NumPy
+    scalars where the setting ``scalars`` says so.
+    """
 
     def __new__(cls, dtype: Any) -> Any:
-        return np.finfo(_limits(dtype))
+        limits: Any = np.finfo(_limits(dtype))
+        if current().scalars == "numpy" or limits.dtype.itemsize > 8:
+            return limits
+        return FloatingLimits(limits)
 
 
-class iinfo(np.iinfo, metaclass=_Limits):  # type: ignore[misc] # noqa: N801
+class iinfo(np.iinfo, metaclass=_Limits):  # type: ignore[misc,type-arg]
     """Limits of an integer dtype, as `numpy.iinfo`; takes arrays too."""
 
     def __new__(cls, int_type: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..array import DeviceArray, calls
 from ..array.fallback import call_numpy, on_host
+from ..array.state import is_foreign
 from ..backends.registry import AUTO
 from ..ops import elementwise as ops
 from .calling import named_device
@@ -48,12 +49,12 @@ def _apply(op: Any, *operands: Any, **keywords: Any) -> Any:
 @native
 def clip(
     a: Any,
-    a_min: Any = _missing,
-    a_max: Any = _missing,
-    out: Any = None,
-    *,
     min: Any = _missing,
     max: Any = _missing,
+    out: Any = None,
+    *,
+    a_min: Any = _missing,
+    a_max: Any = _missing,
     **kwargs: Any,
 ) -> Any:
     """Elements limited to an interval.
@@ -61,27 +62,25 @@ def clip(
     Parameters
     ----------
     a : array_like
-    a_min, a_max : array_like, optional
+    min, max : array_like, optional
         The bounds; None is no bound.
     out : array, optional
         Where the result goes.
-    min, max : array_like, optional
-        The bounds by the names of the standard.
+    a_min, a_max : array_like, optional
+        The bounds by NumPy's older names.
     **kwargs
         Other options of a ufunc.
     """
-    low = min if a_min is _missing else a_min
-    high = max if a_max is _missing else a_max
-    if (a_min is not _missing or a_max is not _missing) and (
-        min is not _missing or max is not _missing
-    ):
+    older = a_min is not _missing or a_max is not _missing
+    if older and not (min is _missing and max is _missing):
         raise ValueError(
             "Passing `min` or `max` keyword argument when `a_min` and `a_max` are "
             "provided is forbidden."
         )
+    low, high = (a_min, a_max) if older else (min, max)
     low = None if low is _missing else low
     high = None if high is _missing else high
-    if isinstance(a, np.ndarray) and type(a) is not np.ndarray:
+    if is_foreign(a) and type(a) is not np.ndarray:
         return on_host(DeviceArray, np.clip, a, low, high, out, **kwargs)
     return as_array(a).clip(low, high, out, **kwargs)
 

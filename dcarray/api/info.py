@@ -59,8 +59,8 @@ class Info:
         supported = backend_for(str(target)).supported
         return {name: dtype for name, dtype in found.items() if dtype in supported}
 
-    def devices(self) -> list[Device]:
+    def devices(self) -> tuple[Device, ...]:
         """The devices that arrays can be made on."""
         found = devices()
         default = self.default_device()
-        return found if default in found else [*found, default]
+        return tuple(found if default in found else [*found, default])

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray
 from ..array.movement import moved
-from ..array.state import HostArray
+from ..array.state import HostArray, is_foreign
 from ..layout import broadcast_shapes as common_shape
 from .conversion import as_array, locked, unwrapped
 from .coverage import native
@@ -65,7 +64,7 @@ def reshape(
     DeviceArray
     """
     plain = unwrapped(shape)
-    if isinstance(plain, np.ndarray):
+    if is_foreign(plain):
         plain = plain.tolist()
     return as_array(a).reshape(plain, order=order, copy=copy)
 

@@ -178,8 +178,8 @@ def geomspace(
 
 @native
 def eye(
-    N: Any,  # noqa: N803 - NumPy's names
-    M: Any = None,  # noqa: N803
+    N: Any,
+    M: Any = None,
     k: Any = 0,
     dtype: Any = float,
     order: Any = "C",
@@ -215,8 +215,8 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
 
 @native
 def tri(
-    N: Any,  # noqa: N803
-    M: Any = None,  # noqa: N803
+    N: Any,
+    M: Any = None,
     k: Any = 0,
     dtype: Any = float,
     *,

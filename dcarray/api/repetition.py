@@ -41,7 +41,7 @@ def repeat(a: Any, repeats: Any, /, axis: Any = None) -> Any:
 
 
 @hosted(np.tile)
-def tile(A: Any, /, reps: Any) -> Any:  # noqa: N803 - NumPy's name
+def tile(A: Any, /, reps: Any) -> Any:
     """The whole array several times along each axis."""
     x = as_array(A)
     counts = unwrapped(reps)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray
-from ..array import calls, reductions
+from ..array import DeviceArray, calls, reductions
 from ..array.fallback import call_numpy, on_host
 from ..array.methods import plain
+from ..array.state import is_foreign
 from ..config import current
 from ..ops.elementwise import BY_UFUNC
 from ..ops.reduction import (
@@ -178,7 +178,7 @@ class UFunc(metaclass=_Kind):
 
     def _by_numpy(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Operands with rules of their own: masked arrays, data frames ..."""
-        if any(isinstance(x, np.ndarray) for x in operands):
+        if any(is_foreign(x) for x in operands):
             return on_host(DeviceArray, self.numpy, *operands, **keywords)
         return self.numpy(*operands, **keywords)
 
@@ -228,7 +228,7 @@ class UFunc(metaclass=_Kind):
             return calls.library(DeviceArray, op, (x,), axis=plain(axis), dtype=dtype)
         return call_numpy(DeviceArray, self.numpy.accumulate, array, axis, dtype, out)
 
-    def outer(self, A: Any, B: Any, /, **keywords: Any) -> Any:  # noqa: N803
+    def outer(self, A: Any, B: Any, /, **keywords: Any) -> Any:
         """The function of every pair of elements, as `numpy.ufunc.outer`."""
         if self.nin != 2:
             raise ValueError("outer product only supported for binary functions")
@@ -266,7 +266,7 @@ def _is_foreign(x: Any) -> bool:
     kind = type(x)
     if kind is np.ndarray or isinstance(x, (DeviceArray, np.generic)):
         return False
-    if isinstance(x, np.ndarray):
+    if is_foreign(x):
         return True
     handler = getattr(kind, "__array_ufunc__", _missing)
     return handler is not _missing

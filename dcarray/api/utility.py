@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..array import DeviceArray
-from ..array.state import HostArray
 from ..array.fallback import on_host
+from ..array.state import HostArray
 from ..layout import phantom
 from .conversion import as_array, placed, unwrapped
 from .coverage import native
@@ -174,7 +174,7 @@ r_ = _Grid(np.r_)
 c_ = _Grid(np.c_)
 
 
-class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
+class vectorize(np.vectorize):
     """`numpy.vectorize`, with `DeviceArray`s as results."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -22,7 +22,7 @@ from ..lazy.libraries import call_library
 from ..ops.elementwise import CAST, LESS, POWER, WHERE
 from ..ops.reduction import ANY
 from ..ops.spec import Kind, Op, Signature
-from .state import ArrayState, check_dtype
+from .state import ArrayState, check_dtype, is_foreign
 
 __all__ = [
     "as_operand",
@@ -232,9 +232,7 @@ def _refuse_negative(cls: type[Array], exponent: Any) -> None:
             below = elementwise(cls, LESS, (exponent, 0))._read()
         device = exponent._device
         axes = tuple(range(below.layout.ndim))
-        buffer, layout = execute.reduce(
-            ANY, below, axes, device, 0, graph.user_frame()
-        )
+        buffer, layout = execute.reduce(ANY, below, axes, device, 0, graph.user_frame())
         found = cls._of_buffer(buffer, layout, below.dtype, device)
         negative = bool(found._array().any())
     else:
@@ -346,7 +344,7 @@ def _pointless(operands: Sequence[Any], outs: Sequence[Any]) -> bool:
     with nothing pending to fuse it with."""
     foreign = pending = False
     for x in operands:
-        if isinstance(x, np.ndarray):
+        if is_foreign(x):
             foreign = True
         elif isinstance(x, ArrayState):
             if x._is_shared():
@@ -397,7 +395,7 @@ def _as_recorded(x: Any) -> Any:
         if x.ndim == 0 and x._host is not None:
             return x._host[()]
         return x._read()
-    if isinstance(x, np.ndarray):
+    if is_foreign(x):
         return ArrayState._of_shared(x)._read() if x.ndim else x[()]
     if type(x) is bool:
         return np.bool(x)

@@ -27,7 +27,7 @@ from .fused import (
     presented,
     reduced_axes,
 )
-from .state import ArrayState
+from .state import ArrayState, is_foreign
 
 __all__ = ["mean", "reduction", "variance"]
 
@@ -101,7 +101,7 @@ def reduction(
         )
     if dtype is not None and _same_result(op, x.dtype, np.dtype(dtype)):
         dtype = None
-    if _fuses(x, {"dtype": dtype, **options}) and not isinstance(out, np.ndarray):
+    if _fuses(x, {"dtype": dtype, **options}) and not is_foreign(out):
         axes = reduced_axes(axis, x.ndim)
         result = fused(x, op, axes, keep)
         if out is None:

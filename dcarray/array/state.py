@@ -20,7 +20,7 @@ from ..layout import Layout
 from ..lazy import execute, graph, recover
 from ..lazy.graph import Binding, Read, State, Value
 
-__all__ = ["ArrayState", "HostArray", "check_dtype"]
+__all__ = ["ArrayState", "HostArray", "check_dtype", "is_foreign"]
 
 HostArray: TypeAlias = np.ndarray[Any, Any]
 
@@ -296,6 +296,11 @@ class ArrayState:
         """Number of elements."""
         host = self._host
         return host.size if host is not None else self._view[0].size  # type: ignore[index]
+
+
+def is_foreign(x: object) -> bool:
+    """Whether ``x`` is a NumPy array, and none of ours in a NumPy program's eyes."""
+    return not isinstance(x, ArrayState) and isinstance(x, np.ndarray)
 
 
 def check_dtype(dtype: DType, device: Device) -> None:
