@@ -1,8 +1,7 @@
 """The memory pool: one class for every backend.
 
-Blocks are kept in size classes.  A block that is given back waits in a queue (so that a
-finaliser, which may run at any moment, takes no lock) and is sorted in at the next
-rent.
+Blocks are kept in size classes.  Giving a block back takes no lock, because finalisers
+do it, and they may run at any moment.
 """
 
 from __future__ import annotations
@@ -24,14 +23,21 @@ __all__ = ["Pool", "PoolStatistics", "size_class"]
 Raw = TypeVar("Raw")
 
 _pools: weakref.WeakSet[Pool[Any]] = weakref.WeakSet()
+_process = threading.RLock()
+"""Held while the limit of the process is looked at.  It is taken before a pool's lock,
+never after."""
+
+LARGE = 64 << 20
+"""Blocks from here on are looked at one by one when they are given back."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolStatistics:
     """Bytes and counts of one pool.
 
-    ``held == in_use + idle`` at any time; ``hits + misses`` is the number of rents and
-    ``evictions`` the number of blocks given back to the system.
+    ``held == in_use + idle`` at any time, and ``high_water`` is the most that was held;
+    ``hits + misses`` is the number of rents and ``evictions`` the number of blocks given
+    back to the system.
     """
 
     device: str
@@ -78,11 +84,14 @@ class Pool(Generic[Raw]):
         self._allocate = allocate
         self._free = free
         self._clear = clear
-        self._idle: dict[int, list[tuple[float, Raw]]] = {}
-        self._returned: deque[tuple[int, Raw]] = deque()
+        # Idle blocks by their size, the last one used at the right end, and the fewest
+        # that there were since the trimmer last looked.
+        self._idle: dict[int, deque[Raw]] = {}
+        self._fewest: dict[int, int] = {}
+        self._sizes: dict[int, int] = {}
+        self._returned = 0
         self._lock = threading.Lock()
         self._held = 0
-        self._idle_bytes = 0
         self._high_water = 0
         self._hits = 0
         self._misses = 0
@@ -99,92 +108,121 @@ class Pool(Generic[Raw]):
         OutOfMemoryError
             The system has no more, or a limit of the settings is reached.
         """
-        size = size_class(nbytes)
+        size = self._sizes.get(nbytes)
+        if size is None:
+            size = size_class(nbytes)
+            if len(self._sizes) < 4096:
+                self._sizes[nbytes] = size
         settings = current()
         with self._lock:
-            if self._returned:
-                self._sort_in(settings)
+            if self._returned > LARGE:
+                self._keep_limits(settings)
             blocks = self._idle.get(size)
             if blocks:
-                block = blocks.pop()[1]
-                self._idle_bytes -= size
+                block = blocks.pop()
                 self._hits += 1
-                reused = True
-            else:
-                block = self._new(size, settings)
-                reused = False
-            in_use = self._held - self._idle_bytes
-            if in_use > self._high_water:
-                self._high_water = in_use
-        if reused and settings.clear_buffers:
-            self._clear(block, size)
-        return block, size
+                left = len(blocks)
+                if left < self._fewest[size]:
+                    self._fewest[size] = left
+                if settings.clear_buffers:
+                    self._clear(block, size)
+                return block, size
+        return self._new(size, settings), size
 
     def give_back(self, block: Raw, size: int) -> None:
-        """Return a block.  Takes no lock: finalisers call it."""
-        self._returned.append((size, block))
+        """Return a block.  Waits for no lock: finalisers call it."""
+        self._idle[size].append(block)
+        # Threads may lose an update to each other: this only says when to look.
+        self._returned += size
+        if size >= LARGE and self._lock.acquire(blocking=False):
+            try:
+                self._keep_limits(current())
+            finally:
+                self._lock.release()
 
+    # ------------------------------------------------------------------- the system
     def _new(self, size: int, settings: Settings) -> Raw:
-        self._make_room(size, settings)
-        try:
-            block = self._allocate(size)
-        except MemoryError:
-            self._drop_idle(float("inf"))
+        limit = settings.pool_process_limit
+        if limit:
+            with _process:
+                self._room_in_process(size, limit)
+                return self._allocated(size, settings)
+        return self._allocated(size, settings)
+
+    def _room_in_process(self, size: int, limit: int) -> None:
+        if _held_by_all() + size <= limit:
+            return
+        for pool in list(_pools):
+            pool.trim()
+        if _held_by_all() + size > limit:
+            raise OutOfMemoryError(
+                f"cannot allocate {size} bytes: the limit of the process is {limit}",
+                device=self.device,
+                memory=self._written(),
+                hint="raise the setting pool_process_limit",
+            )
+
+    def _allocated(self, size: int, settings: Settings) -> Raw:
+        with self._lock:
+            self._keep_limits(settings)
+            limit = settings.pool_limit
+            if limit and self._held + size > limit:
+                self._drop_idle()
+                if self._held + size > limit:
+                    raise OutOfMemoryError(
+                        f"cannot allocate {size} bytes: the limit is {limit}",
+                        device=self.device,
+                        memory=self._written(),
+                        hint="raise the setting pool_limit",
+                    )
             try:
                 block = self._allocate(size)
-            except MemoryError as error:
-                raise OutOfMemoryError(
-                    f"cannot allocate {size} bytes: {error}",
-                    device=self.device,
-                    memory=self._written(),
-                ) from None
-        self._held += size
-        self._misses += 1
+            except MemoryError:
+                self._drop_idle()
+                block = self._last_try(size)
+            self._idle.setdefault(size, deque())
+            self._fewest.setdefault(size, 0)
+            self._held += size
+            self._high_water = max(self._high_water, self._held)
+            self._misses += 1
+            if self._trimmer is None:
+                self._trimmer = threading.Thread(
+                    target=_trim_when_idle,
+                    args=(weakref.ref(self),),
+                    name=f"dcarray pool {self.device}",
+                    daemon=True,
+                )
+                self._trimmer.start()
         return block
 
-    def _make_room(self, size: int, settings: Settings) -> None:
-        limit = settings.pool_limit
-        if limit and self._held + size > limit:
-            self._drop_idle(float("inf"))
-            if self._held + size > limit:
-                raise OutOfMemoryError(
-                    f"cannot allocate {size} bytes: the limit is {limit}",
-                    device=self.device,
-                    memory=self._written(),
-                    hint="raise the setting pool_limit",
-                )
-        limit = settings.pool_process_limit
-        if limit and sum(pool._held for pool in list(_pools)) + size > limit:
-            self._drop_idle(float("inf"))
-            if sum(pool._held for pool in list(_pools)) + size > limit:
-                raise OutOfMemoryError(
-                    f"cannot allocate {size} bytes: the process's limit is {limit}",
-                    device=self.device,
-                    memory=self._written(),
-                    hint="raise the setting pool_process_limit",
-                )
+    def _last_try(self, size: int) -> Raw:
+        try:
+            return self._allocate(size)
+        except MemoryError as error:
+            raise OutOfMemoryError(
+                f"cannot allocate {size} bytes: {error}",
+                device=self.device,
+                memory=self._written(),
+            ) from None
 
-    def _sort_in(self, settings: Settings) -> None:
-        now = time.monotonic()
-        while self._returned:
-            size, block = self._returned.popleft()
-            if (
-                size > settings.pool_largest_block
-                or self._idle_bytes + size > settings.pool_idle_limit
-            ):
-                self._evict(block, size)
-            else:
-                self._idle.setdefault(size, []).append((now, block))
-                self._idle_bytes += size
-        if self._trimmer is None and self._idle_bytes:
-            self._trimmer = threading.Thread(
-                target=_trim_when_idle, args=(weakref.ref(self),), daemon=True
-            )
-            self._trimmer.start()
+    def _idle_bytes(self) -> int:
+        return sum([size * len(blocks) for size, blocks in list(self._idle.items())])
+
+    def _keep_limits(self, settings: Settings) -> None:
+        """Give blocks back to the system that are too large, or too many."""
+        self._returned = 0
+        for size, blocks in self._idle.items():
+            while size > settings.pool_largest_block and blocks:
+                self._evict(blocks.popleft(), size)
+        excess = self._idle_bytes() - settings.pool_idle_limit
+        for size, blocks in self._idle.items():
+            while excess > 0 and blocks:
+                self._evict(blocks.popleft(), size)
+                excess -= size
 
     # -------------------------------------------------------------------------- trim
-    def trim(self, idle_for: float = 0.0) -> int:
-        """Give blocks that were idle for so many seconds back to the system.
+    def trim(self) -> int:
+        """Give all idle blocks back to the system.
 
         Returns
         -------
@@ -193,18 +231,24 @@ class Pool(Generic[Raw]):
         """
         with self._lock:
             before = self._held
-            self._sort_in(current())
-            self._drop_idle(time.monotonic() - idle_for)
+            self._drop_idle()
             return before - self._held
 
-    def _drop_idle(self, before: float) -> None:
+    def trim_unused(self) -> int:
+        """Give blocks back that were idle since this was last called; their bytes."""
+        with self._lock:
+            before = self._held
+            for size, blocks in self._idle.items():
+                for _ in range(min(self._fewest[size], len(blocks))):
+                    self._evict(blocks.popleft(), size)
+                self._fewest[size] = len(blocks)
+            return before - self._held
+
+    def _drop_idle(self) -> None:
         for size, blocks in self._idle.items():
-            kept = [entry for entry in blocks if entry[0] > before]
-            for moment, block in blocks:
-                if moment <= before:
-                    self._idle_bytes -= size
-                    self._evict(block, size)
-            blocks[:] = kept
+            while blocks:
+                self._evict(blocks.popleft(), size)
+            self._fewest[size] = 0
 
     def _evict(self, block: Raw, size: int) -> None:
         self._held -= size
@@ -215,12 +259,13 @@ class Pool(Generic[Raw]):
     def statistics(self) -> PoolStatistics:
         """A consistent snapshot."""
         with self._lock:
-            self._sort_in(current())
+            self._keep_limits(current())
+            idle = self._idle_bytes()
             return PoolStatistics(
                 self.device,
                 self._held,
-                self._held - self._idle_bytes,
-                self._idle_bytes,
+                self._held - idle,
+                idle,
                 self._high_water,
                 self._hits,
                 self._misses,
@@ -229,8 +274,8 @@ class Pool(Generic[Raw]):
 
     def _written(self) -> str:
         return (
-            f"{self._held} bytes held, {self._idle_bytes} of them idle, "
-            f"at most {self._high_water} were in use"
+            f"{self._held} bytes held, {self._idle_bytes()} of them idle, "
+            f"at most {self._high_water} were held"
         )
 
     def after_fork(self) -> None:
@@ -239,23 +284,28 @@ class Pool(Generic[Raw]):
         self._trimmer = None
 
 
+def _held_by_all() -> int:
+    return sum([pool._held for pool in list(_pools)])
+
+
 def _trim_when_idle(reference: weakref.ref[Pool[Any]]) -> None:
-    """Body of a pool's trimming thread; ends when nothing is idle."""
+    """Body of a pool's trimming thread; ends when the pool holds nothing."""
     while True:
-        interval = current().pool_trim_interval
-        time.sleep(max(interval, 0.05))
+        time.sleep(max(current().pool_trim_interval, 0.05))
         pool = reference()
         if pool is None:
             return
-        pool.trim(interval)
+        pool.trim_unused()
         with pool._lock:
-            if not pool._idle_bytes:
+            if not pool._held:
                 pool._trimmer = None
                 return
         del pool
 
 
 def _after_fork() -> None:
+    global _process
+    _process = threading.RLock()
     for pool in list(_pools):
         pool.after_fork()
 

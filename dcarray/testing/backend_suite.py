@@ -190,9 +190,9 @@ class BackendSuite:
             return
         raise AssertionError("2 ** 60 bytes, and no MemoryError")
 
-    # ------------------------------------------------------------------------- views
+    # ------------------------------------------------------------------ memory, seen
     def test_views(self) -> None:
-        """Strides of any sign, offsets and repeated elements, for inputs and outputs."""
+        """Strides of any sign, offsets, repeated elements; inputs and outputs."""
         source = np.arange(60, dtype=np.float32).reshape(5, 12)
         functions: list[Callable[[HostArray], HostArray]] = [
             lambda a: a,
@@ -278,7 +278,7 @@ class BackendSuite:
         rng = np.random.default_rng(2)
         program = single(elementwise.ADD, (FLOAT, FLOAT))
         for shape in SHAPES:
-            x, y = (np.float32(rng.random(shape)) for _ in range(2))
+            x, y = (np.asarray(rng.random(shape), FLOAT) for _ in range(2))
             (got,) = self.execute(program, shape, [x, y])
             assert got.tobytes() == np.asarray(x + y).tobytes(), shape
 
