@@ -12,7 +12,7 @@ import numpy as np
 
 from .llvm_driver import Frame
 from .llvm_scalar import ScalarWriter, declarations, kind_of, llvm_type
-from .plan import Home, LoopCall, Place, Plan, Segment, Stride
+from .plan import Fold, Home, LoopCall, Place, Plan, Segment, Start, Stride
 
 __all__ = ["NAME", "RENDERER_VERSION", "render"]
 
@@ -71,8 +71,13 @@ class _Kernel:
         for work in self.plan.steps:
             if isinstance(work, Segment):
                 self._segment(work)
+                continue
+            # Some loops clear the flags: those so far are fetched first.
+            flags = self._test_flags(flags)
+            if isinstance(work, LoopCall):
+                self._call(work)
             else:
-                flags = self._call(work, flags)
+                self._fold(work)
         flags = self._test_flags(flags)
         self.put(
             f"%flagged = icmp ne i32 {flags}, 0",
@@ -96,12 +101,10 @@ class _Kernel:
         return lines
 
     def _prologue(self) -> None:
-        arguments = [
-            len(step.arguments)
-            for step in self.plan.steps
-            if isinstance(step, LoopCall)
-        ]
-        most = max(arguments, default=1)
+        most = 3
+        for step in self.plan.steps:
+            if isinstance(step, LoopCall):
+                most = max(most, len(step.arguments))
         self.put(
             f"%args = alloca [{most} x ptr]",
             f"%steps = alloca [{most} x i64]",
@@ -233,12 +236,54 @@ class _Kernel:
             align = f", align {dtype.alignment}"
             self.put(f"store {llvm_type(dtype)} {value}, ptr {address}{align}{tag}")
 
-    def _call(self, step: LoopCall, flags: str) -> str:
-        """Call a loop.  Some loops clear the flags: those so far are fetched first."""
-        flags = self._test_flags(flags)
-        for k, argument in enumerate(step.arguments):
-            pointer = self._address(argument.place)
-            stride = self._stride(argument.place, argument.itemsize)
+    def _call(self, step: LoopCall) -> None:
+        """Call a loop on the operands of a block."""
+        arguments = [
+            (
+                self._address(argument.place),
+                self._stride(argument.place, argument.itemsize),
+            )
+            for argument in step.arguments
+        ]
+        self._loop(step.entry, arguments, "%n")
+
+    def _fold(self, step: Fold) -> None:
+        """Call a loop so that it reduces the block."""
+        result = f"%p{len(self.operands) - 1}"
+        source = self._address(step.source)
+        size = step.dtype.itemsize
+        if step.start is None:
+            rows = [(result, str(size)), (source, str(size)), (result, str(size))]
+            self._loop(step.entry, rows, "%n")
+            return
+        if step.start is Start.MINUS_ZERO:
+            # The one number that changes no sum: -0 + x is x, also for x = -0.
+            part = "float" if size == 4 or step.dtype.char == "F" else "double"
+            self.put(f"store {part} -0.0, ptr {result}")
+            if step.dtype.kind == "c":
+                self.put(
+                    f"%imaginary = getelementptr {part}, ptr {result}, i64 1",
+                    f"store {part} -0.0, ptr %imaginary",
+                )
+            rows = [(result, "0"), (source, str(size)), (result, "0")]
+            self._loop(step.entry, rows, "%n")
+            return
+        kind = f"i{8 * size}"
+        self.put(
+            f"%first = load {kind}, ptr {source}, align {step.dtype.alignment}",
+            f"store {kind} %first, ptr {result}, align {step.dtype.alignment}",
+            f"%others = getelementptr i8, ptr {source}, i64 {size}",
+            "%fewer = sub i64 %n, 1",
+            "%several = icmp sgt i64 %fewer, 0",
+            "br i1 %several, label %fold, label %folded",
+            "fold:",
+        )
+        rows = [(result, "0"), ("%others", str(size)), (result, "0")]
+        self._loop(step.entry, rows, "%fewer")
+        self.put("br label %folded", "folded:")
+
+    def _loop(self, entry: int, arguments: list[tuple[str, str]], length: str) -> None:
+        for k, (pointer, stride) in enumerate(arguments):
             at, to = self.fresh(), self.fresh()
             self.put(
                 f"{at} = getelementptr ptr, ptr %args, i64 {k}",
@@ -246,17 +291,16 @@ class _Kernel:
                 f"{to} = getelementptr i64, ptr %steps, i64 {k}",
                 f"store i64 {stride}, ptr {to}",
             )
-        word = 2 + 2 * step.entry
+        word = 2 + 2 * entry
         at, function, data_at, data = (self.fresh() for _ in range(4))
         self.put(
             f"{at} = getelementptr ptr, ptr %table, i64 {word}",
             f"{function} = load ptr, ptr {at}",
             f"{data_at} = getelementptr ptr, ptr %table, i64 {word + 1}",
             f"{data} = load ptr, ptr {data_at}",
-            "store i64 %n, ptr %length",
+            f"store i64 {length}, ptr %length",
             f"call void {function}(ptr %args, ptr %length, ptr %steps, ptr {data})",
         )
-        return flags
 
     def _test_flags(self, flags: str) -> str:
         """``flags`` and what has been raised since, in a new register."""

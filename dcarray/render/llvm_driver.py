@@ -17,11 +17,13 @@ class Frame:
 
     ``TABLE``: address of a table with `fetestexcept`, `feclearexcept`, then function
     and data of every loop.  ``WATCH``: the mask for them, 0 to look for nothing.
-    ``KERNEL``: address of the block function; ``BLOCK``: elements of a block;
-    ``OPERANDS``: their number.  ``NDIM``: number of outer axes; ``LENGTHS`` and
-    ``STEPS``: addresses of their lengths and, axis by axis, of all operands' strides;
-    ``INNER``: length of the inner axis; ``FLAGS``: what `dcarray_single` saw.  Then,
-    for each operand, inner strides and addresses; then two words for each scalar.
+    ``KERNEL``: address of the block function.  ``OPERANDS``: their number.  ``NDIM``:
+    number of outer axes; ``LENGTHS`` and ``STEPS``: addresses of their lengths and,
+    axis by axis, of all operands' strides.  ``ALONG``: blocks in a row, and ``EDGES``:
+    address of where they begin, and the last one ends.  ``SPREAD``: bytes that the last
+    operand moves on from one block to the next, for one result a block.  ``FLAGS``:
+    what `dcarray_single` saw.  Then, for each operand, inner strides and addresses;
+    then two words for each scalar.
     """
 
     operands: int
@@ -30,14 +32,15 @@ class Frame:
     TABLE = 0
     WATCH = 1
     KERNEL = 2
-    BLOCK = 3
-    OPERANDS = 4
-    NDIM = 5
-    LENGTHS = 6
-    STEPS = 7
-    INNER = 8
+    OPERANDS = 3
+    NDIM = 4
+    LENGTHS = 5
+    STEPS = 6
+    ALONG = 7
+    EDGES = 8
     FLAGS = 9
-    STRIDES = 10
+    SPREAD = 10
+    STRIDES = 11
 
     @property
     def pointers(self) -> int:
@@ -62,19 +65,23 @@ entry:
   %watch = load i32, ptr %watch.at
   %kernel.at = getelementptr i64, ptr %frame, i64 2
   %kernel = load ptr, ptr %kernel.at
-  %block.at = getelementptr i64, ptr %frame, i64 3
-  %block = load i64, ptr %block.at
-  %count.at = getelementptr i64, ptr %frame, i64 4
+  %count.at = getelementptr i64, ptr %frame, i64 3
   %count = load i64, ptr %count.at
-  %ndim.at = getelementptr i64, ptr %frame, i64 5
+  %ndim.at = getelementptr i64, ptr %frame, i64 4
   %ndim = load i64, ptr %ndim.at
-  %lengths.at = getelementptr i64, ptr %frame, i64 6
+  %lengths.at = getelementptr i64, ptr %frame, i64 5
   %lengths = load ptr, ptr %lengths.at
-  %strides.at = getelementptr i64, ptr %frame, i64 7
+  %strides.at = getelementptr i64, ptr %frame, i64 6
   %strides = load ptr, ptr %strides.at
-  %inner.at = getelementptr i64, ptr %frame, i64 8
-  %inner = load i64, ptr %inner.at
-  %steps = getelementptr i64, ptr %frame, i64 10
+  %along.at = getelementptr i64, ptr %frame, i64 7
+  %along = load i64, ptr %along.at
+  %edges.at = getelementptr i64, ptr %frame, i64 8
+  %edges = load ptr, ptr %edges.at
+  %spread.at = getelementptr i64, ptr %frame, i64 10
+  %spread = load i64, ptr %spread.at
+  %steps = getelementptr i64, ptr %frame, i64 11
+  %last = sub i64 %count, 1
+  %last.at = getelementptr ptr, ptr %pointers, i64 %last
   %bases = getelementptr i64, ptr %steps, i64 %count
   %watching = icmp ne i32 %watch, 0
   br i1 %watching, label %clear, label %seek
@@ -87,12 +94,8 @@ clear:
 seek:
   %bytes = mul i64 %count, 8
   call void @llvm.memcpy.p0.p0.i64(ptr %current, ptr %bases, i64 %bytes, i1 false)
-  %rounded = add i64 %inner, %block
-  %above = sub i64 %rounded, 1
-  %along = udiv i64 %above, %block
   %row = udiv i64 %start, %along
-  %column.block = urem i64 %start, %along
-  %column.first = mul i64 %column.block, %block
+  %first = urem i64 %start, %along
   br label %axis
 axis:
   %axis.up = phi i64 [ %ndim, %seek ], [ %axis.down, %axis.body ]
@@ -111,13 +114,16 @@ axis.body:
   br label %axis
 tile:
   %number = phi i64 [ %start, %axis ], [ %number.next, %next ]
-  %column = phi i64 [ %column.first, %axis ], [ %column.new, %next ]
+  %j = phi i64 [ %first, %axis ], [ %j.new, %next ]
   %inside = icmp slt i64 %number, %stop
   br i1 %inside, label %begin, label %done
 begin:
-  %left = sub i64 %inner, %column
-  %short = icmp slt i64 %left, %block
-  %n = select i1 %short, i64 %left, i64 %block
+  %column.at = getelementptr i64, ptr %edges, i64 %j
+  %column = load i64, ptr %column.at
+  %j.next = add i64 %j, 1
+  %end.at = getelementptr i64, ptr %edges, i64 %j.next
+  %end = load i64, ptr %end.at
+  %n = sub i64 %end, %column
   br label %point
 point:
   %k = phi i64 [ 0, %begin ], [ %k.next, %point ]
@@ -133,6 +139,10 @@ point:
   %k.more = icmp slt i64 %k.next, %count
   br i1 %k.more, label %point, label %run
 run:
+  %apart = mul i64 %number, %spread
+  %last.pointer = load ptr, ptr %last.at
+  %last.moved = getelementptr i8, ptr %last.pointer, i64 %apart
+  store ptr %last.moved, ptr %last.at
   %flags = call i32 %kernel(ptr %frame, ptr %pointers, i64 %n, ptr %scratch)
   %good = icmp eq i32 %flags, 0
   br i1 %good, label %advance, label %report
@@ -140,8 +150,7 @@ report:
   ret i64 %number
 advance:
   %number.next = add i64 %number, 1
-  %column.next = add i64 %column, %block
-  %row.ends = icmp sge i64 %column.next, %inner
+  %row.ends = icmp sge i64 %j.next, %along
   br i1 %row.ends, label %carry, label %next
 carry:
   %carry.up = phi i64 [ %ndim, %advance ], [ %carry.axis, %carry.again ]
@@ -165,7 +174,7 @@ carry.again:
                   i64 %carry.back)
   br label %carry
 next:
-  %column.new = phi i64 [ %column.next, %advance ], [ 0, %carry ], [ 0, %carry.body ]
+  %j.new = phi i64 [ %j.next, %advance ], [ 0, %carry ], [ 0, %carry.body ]
   br label %tile
 done:
   ret i64 %stop
@@ -202,7 +211,7 @@ entry:
   %function = load ptr, ptr %function.at
   %data.at = getelementptr ptr, ptr %table, i64 3
   %data = load ptr, ptr %data.at
-  %steps = getelementptr i64, ptr %frame, i64 10
+  %steps = getelementptr i64, ptr %frame, i64 11
   call void %function(ptr %pointers, ptr %length, ptr %steps, ptr %data)
   %flags.at = getelementptr i64, ptr %frame, i64 9
   %seek.at = getelementptr i64, ptr %frame, i64 1

@@ -16,11 +16,13 @@ from ..kernel.nodes import Let
 
 __all__ = [
     "Argument",
+    "Fold",
     "Home",
     "LoopCall",
     "Place",
     "Plan",
     "Segment",
+    "Start",
     "Step",
     "Stride",
 ]
@@ -87,7 +89,28 @@ class LoopCall:
     arguments: tuple[Argument, ...]
 
 
-Step: TypeAlias = Segment | LoopCall
+class Start(enum.Enum):
+    """What a run begins with."""
+
+    MINUS_ZERO = "minus zero"
+    FIRST = "first element"
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A reduction of the block, by a loop of two operands.
+
+    With a ``start`` all elements become one, stored where the last operand is.
+    Without, the block is combined with as many elements there.
+    """
+
+    entry: int
+    source: Place
+    dtype: DType
+    start: Start | None
+
+
+Step: TypeAlias = Segment | LoopCall | Fold
 
 
 @dataclass(frozen=True, slots=True)

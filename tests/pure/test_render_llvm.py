@@ -82,7 +82,7 @@ def test_the_driver_is_valid() -> None:
 
 
 def test_the_driver_reads_the_frame_where_it_is_written() -> None:
-    for name, word in (("watch", Frame.WATCH), ("inner", Frame.INNER)):
+    for name, word in (("watch", Frame.WATCH), ("edges", Frame.EDGES)):
         assert f"%{name}.at = getelementptr i64, ptr %frame, i64 {word}\n" in DRIVER
     assert f"%steps = getelementptr i64, ptr %frame, i64 {Frame.STRIDES}\n" in DRIVER
 

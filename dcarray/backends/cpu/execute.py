@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import logging
 import math
+from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,9 +22,10 @@ from .alone import Alone
 from .engine import data_address, engine, flag_functions
 from .geometry import Geometry, geometry_of, view_through
 from .interpreter import BLOCK, Interpreter, Tiles, scalar_array
-from .launch import Bound, Built, scratch_memory
-from .plan import Sketch, sketch_of
-from .team import run_together
+from .launch import Bound, Built
+from .loops import Loop, find_loop
+from .plan import FoldKind, Sketch, sketch_of
+from .team import drive_all
 from .threads import available_threads, cut, run_slices
 
 __all__ = ["Executable"]
@@ -120,23 +121,14 @@ class Executable:
             )
         threads = available_threads()
         edges = bound.edges(len(self.program.nodes), threads)
-        slices = [range(a, b) for a, b in itertools.pairwise(edges)]
-        if threads > 1 and len(slices) > 1:
-            machine = engine()
-            assert machine is not None
-            size = bound.built.scratch
-            scratch = scratch_memory(size * threads)
-            reached = run_together(machine, frame, edges, scratch, size, threads)
-            if reached is not None:
-                slices = [
-                    range(place, piece.stop)
-                    for place, piece in zip(reached, slices, strict=True)
-                    if place != piece.stop
-                ]
-                if not slices:
-                    return ()
-        else:
-            threads = 1
+        reached = drive_all(bound, frame, edges, threads)
+        slices = [
+            range(place, stop)
+            for place, stop in zip(reached, edges[1:], strict=True)
+            if place != stop
+        ]
+        if not slices:
+            return ()
         flags: list[dict[int, int]] = []
 
         def task(number: int) -> None:
@@ -146,6 +138,49 @@ class Executable:
 
         run_slices(task, len(slices), threads)
         return merged(flags)
+
+    def fold_block(self, ufunc: np.ufunc, walk: Geometry, kind: FoldKind) -> int:
+        """Elements of a block if the reduction is part of the kernel; 0 if it cannot
+        be."""
+        built = self._folding(ufunc, walk, kind)
+        return 0 if built is None else built.plan.block
+
+    def bind_fold(
+        self,
+        ufunc: np.ufunc,
+        walk: Geometry,
+        kind: FoldKind,
+        edges: array[int],
+        spread: int,
+    ) -> Bound:
+        """A kernel that reduces its blocks, for a walk that `fold_block` accepted."""
+        built = self._folding(ufunc, walk, kind)
+        assert built is not None
+        return Bound(built, walk, edges, spread)
+
+    def _folding(self, ufunc: np.ufunc, walk: Geometry, kind: FoldKind) -> Built | None:
+        reduction = self.program.reduction
+        if current().engine != "auto" or reduction is None:
+            return None
+        classes = self._classes(walk, (reduction.slot,))
+        if classes is None:
+            return None
+        leaves = tuple(classes[:-1])
+        key = (leaves, ufunc, kind)
+        if key not in self._built:
+            dtype = reduction.dtype
+            loop = find_loop(ufunc, (dtype, dtype), (dtype,))
+            built = None
+            if loop is not None:
+                built = self._build(
+                    leaves,
+                    [Stride.CONTIGUOUS],
+                    (False,),
+                    (reduction.slot,),
+                    (loop, kind),
+                )
+            self._built[key] = built
+        return self._built[key]
 
     def _repair(
         self,
@@ -224,16 +259,10 @@ class Executable:
         """The kernel for these strides; None where the interpreter has to do it."""
         if len(self._bound) > 4096:
             self._bound.clear()
-        leaves = len(self.program.leaves)
-        strides = geometry.strides
-        dtypes = [*self.program.leaves, *(self._dtypes[slot] for slot in slots)]
-        if len(strides) > MAX_OPERANDS or len(geometry.shape) > MAX_AXES:
+        classes = self._classes(geometry, slots)
+        if classes is None:
             return None
-        classes = []
-        for row, dtype in zip(geometry.strides, dtypes, strict=True):
-            if any(step % dtype.alignment for step in row):
-                return None
-            classes.append(_class_of(row[-1], dtype.itemsize, geometry.inner))
+        leaves = len(self.program.leaves)
         key = (tuple(classes), aliased, slots)
         if key not in self._built:
             self._built[key] = self._build(
@@ -242,12 +271,27 @@ class Executable:
         built = self._built[key]
         return None if built is None else Bound(built, geometry)
 
+    def _classes(
+        self, geometry: Geometry, slots: tuple[int, ...]
+    ) -> list[Stride] | None:
+        """The stride classes of all operands; None if no kernel takes them."""
+        if len(geometry.strides) > MAX_OPERANDS or len(geometry.shape) > MAX_AXES:
+            return None
+        dtypes = [*self.program.leaves, *(self._dtypes[slot] for slot in slots)]
+        classes = []
+        for row, dtype in zip(geometry.strides, dtypes, strict=True):
+            if any(step % dtype.alignment for step in row):
+                return None
+            classes.append(_class_of(row[-1], dtype.itemsize, geometry.inner))
+        return classes
+
     def _build(
         self,
         leaves: Sequence[Stride],
         outputs: Sequence[Stride],
         aliased: tuple[bool, ...],
         slots: tuple[int, ...],
+        fold: tuple[Loop, FoldKind] | None = None,
     ) -> Built | None:
         if not self._sketched:
             self._sketch = sketch_of(self.program)
@@ -255,7 +299,8 @@ class Executable:
         flags = flag_functions()
         if self._sketch is None or flags is None:
             return None
-        plan = self._sketch.plan(leaves, outputs, slots, aliased)
+        kind = None if fold is None else fold[1]
+        plan = self._sketch.plan(leaves, outputs, slots, aliased, kind)
         machine = None if plan is None else engine()
         if plan is None or machine is None:
             return None
@@ -270,7 +315,8 @@ class Executable:
                 error,
             )
             return None
-        return Built.of(plan, kernel, machine.drive, self._sketch.loops, flags)
+        loops = self._sketch.loops if fold is None else (*self._sketch.loops, fold[0])
+        return Built.of(plan, kernel, machine.drive, loops, flags)
 
 
 def _is_alone(program: Program) -> bool:

@@ -13,7 +13,7 @@ from .engine import data_address
 from .execute import Executable
 from .geometry import Geometry, geometry_of, view_through
 from .interpreter import BLOCK, Tiles, scalar_array
-from .launch import Bound, scratch_memory
+from .launch import Bound, block_edges, scratch_memory
 
 __all__ = ["Filler", "chunk_memory"]
 
@@ -126,8 +126,10 @@ class Filler:
                 for base, row in zip(addresses, self.geometry.strides, strict=True)
             ]
         frame = bound.frame([*addresses, address], self._scalars, self.watch)
-        frame[Frame.INNER] = length
-        along = -(-length // bound.built.plan.block)
+        edges = block_edges(length, bound.built.plan.block)
+        along = len(edges) - 1
+        frame[Frame.ALONG] = along
+        frame[Frame.EDGES] = edges.buffer_info()[0]
         stop = along
         if len(shape) > 1:
             rows = along

@@ -52,9 +52,11 @@ class Geometry:
         """Length of the inner axis."""
         return self.shape[-1]
 
-    def without_last(self) -> Geometry:
-        """The same walk without its last operand."""
-        return replace(self, strides=self.strides[:-1], offsets=self.offsets[:-1])
+    def without_last(self, count: int) -> Geometry:
+        """The same walk without its last operands."""
+        return replace(
+            self, strides=self.strides[:-count], offsets=self.offsets[:-count]
+        )
 
 
 @lru_cache(4096)

@@ -8,6 +8,7 @@ import threading
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from .interpreter import Tiles
 from .loops import Loop
 from .threads import cut
 
-__all__ = ["Bound", "Built", "Repair", "scratch_memory"]
+__all__ = ["Bound", "Built", "Repair", "block_edges", "scratch_memory"]
 
 HostArray = np.ndarray[Any, Any]
 
@@ -57,6 +58,12 @@ class Built:
         return cls(plan, kernel, drive, array("q", words), plan.buffer_offsets()[-1])
 
 
+@lru_cache(64)
+def block_edges(length: int, block: int) -> array[int]:
+    """Where the blocks of a row of this length begin, and the last one ends."""
+    return array("q", [*range(0, length, block), length])
+
+
 class Bound:
     """A built plan and one geometry.
 
@@ -64,10 +71,23 @@ class Bound:
     ----------
     built : Built
     geometry : Geometry
+    edges : array of words, optional
+        Where the blocks of a row begin, and the last one ends.
+    spread : int
+        Bytes between the results of neighbouring blocks, see `Frame`.
     """
 
-    def __init__(self, built: Built, geometry: Geometry) -> None:
+    def __init__(
+        self,
+        built: Built,
+        geometry: Geometry,
+        edges: array[int] | None = None,
+        spread: int = 0,
+    ) -> None:
+        if edges is None:
+            edges = block_edges(geometry.inner, built.plan.block)
         self.built = built
+        self._blocks = edges
         self.geometry = geometry
         self.tiles = Tiles.of(geometry, built.plan.block, joined=False)
         plan = built.plan
@@ -83,12 +103,13 @@ class Bound:
         words = [0] * frame.size
         words[Frame.TABLE] = built.table.buffer_info()[0]
         words[Frame.KERNEL] = built.kernel.address
-        words[Frame.BLOCK] = plan.block
         words[Frame.OPERANDS] = count
         words[Frame.NDIM] = len(outer)
         words[Frame.LENGTHS] = self._lengths.buffer_info()[0]
         words[Frame.STEPS] = self._steps.buffer_info()[0]
-        words[Frame.INNER] = geometry.inner
+        words[Frame.ALONG] = len(edges) - 1
+        words[Frame.EDGES] = edges.buffer_info()[0]
+        words[Frame.SPREAD] = spread
         words[Frame.STRIDES : frame.pointers] = [row[-1] for row in geometry.strides]
         self._template = array("q", words)
         self._offsets = geometry.offsets if any(geometry.offsets) else None

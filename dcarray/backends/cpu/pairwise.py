@@ -12,7 +12,7 @@ __all__ = ["branches", "join_branches"]
 HostArray = np.ndarray[Any, Any]
 
 
-@lru_cache(256)
+@lru_cache(32)
 def branches(length: int, most: int, unit: int = 1) -> tuple[int, ...]:
     """Where the branches of the tree begin, and the end of the last.
 

@@ -5,19 +5,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from ...kernel.nodes import Apply, Cast, Let, Name, Scalar, Select
 from ...ops.program import Inner, Node, Program
 from ...render.llvm_scalar import can_lower
-from ...render.plan import Argument, Home, LoopCall, Place, Plan, Segment, Step, Stride
+from ...render.plan import (
+    Argument,
+    Fold,
+    Home,
+    LoopCall,
+    Place,
+    Plan,
+    Segment,
+    Start,
+    Step,
+    Stride,
+)
 from .loops import Loop, find_loop
 
-__all__ = ["MAX_SEGMENTS", "Sketch", "may_fail", "sketch_of"]
+__all__ = ["MAX_SEGMENTS", "FoldKind", "Sketch", "may_fail", "sketch_of"]
 
 DType = np.dtype[Any]
+FoldKind: TypeAlias = "Start | Literal['rows']"
 
 MAX_SEGMENTS = 6
 """More stages than this and the interpreter is as good."""
@@ -52,6 +64,7 @@ class Sketch:
         outputs: Sequence[Stride],
         slots: Sequence[int],
         buffered: Sequence[bool],
+        fold: FoldKind | None = None,
     ) -> Plan | None:
         """The plan for operands of these stride classes.
 
@@ -63,13 +76,16 @@ class Sketch:
         buffered : sequence of bool
             For each output whether it may be stored only once the block is known to
             be good.
+        fold : Start or "rows", optional
+            The only slot is reduced on the way, see `Fold`; the loop that does it is
+            the last of the table.
 
         Returns
         -------
         Plan or None
             None if an operand cannot be shown to a loop as NumPy would show it.
         """
-        return _Planner(self, leaves, outputs, slots, buffered).plan()
+        return _Planner(self, leaves, outputs, slots, buffered, fold).plan()
 
 
 def sketch_of(program: Program) -> Sketch | None:
@@ -141,6 +157,7 @@ class _Planner:
         outputs: Sequence[Stride],
         slots: Sequence[int],
         buffered: Sequence[bool],
+        fold: FoldKind | None,
     ) -> None:
         self.sketch = sketch
         self.program = sketch.program
@@ -148,6 +165,7 @@ class _Planner:
         self.output_strides = outputs
         self.slots = slots
         self.buffered = buffered
+        self.fold = fold
         self.dtypes = self.program.slot_dtypes()
         self.first = len(self.program.leaves) + len(self.program.scalars)
         self.places: dict[int, Place] = {}
@@ -180,12 +198,18 @@ class _Planner:
             self.places[len(program.leaves) + number] = Place(Home.SCALAR, number)
         for number, slot in enumerate(self.slots):
             direct = self.output_strides[number] is Stride.CONTIGUOUS
-            if direct and not self.buffered[number] and slot not in self.places:
+            direct = direct and not self.buffered[number] and self.fold is None
+            if direct and slot not in self.places:
                 self.places[slot] = Place(Home.OUTPUT, number)
         steps = self._steps()
         if steps is None:
             return None
-        finish = self._finish()
+        finish = () if self.fold else self._finish()
+        if self.fold is not None:
+            (slot,) = self.slots
+            start = None if self.fold == "rows" else self.fold
+            entry = len(self.sketch.loops)
+            steps.append(Fold(entry, self.places[slot], self.dtypes[slot], start))
         outputs = [self.dtypes[slot] for slot in self.slots]
         passing = [*program.leaves, *outputs]
         weight = sum(self.buffers) + sum(dtype.itemsize for dtype in passing)

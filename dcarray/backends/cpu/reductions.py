@@ -19,12 +19,20 @@ from ..pool import Pool
 from . import memory
 from .execute import Executable, merged
 from .fill import Filler, chunk_memory
+from .fold import fold_inside
 from .geometry import Geometry, geometry_of, view_through
 from .interpreter import Recorder, watching
 from .pairwise import branches, join_branches
+from .rules import (
+    continues,
+    is_any_order,
+    is_doubtful,
+    is_pairwise,
+    reduction_ufunc,
+)
 from .threads import available_threads, run_slices
 
-__all__ = ["launch_reduction", "reduce", "reduction_ufunc"]
+__all__ = ["launch_reduction", "reduce"]
 
 HostArray = np.ndarray[Any, Any]
 
@@ -33,27 +41,6 @@ CHUNK = 1 << 16
 
 THREADED = 1 << 17
 """Elements from which a reduction of stored values is split among threads."""
-
-_UFUNCS = {
-    "sum": np.add,
-    "prod": np.multiply,
-    "min": np.minimum,
-    "max": np.maximum,
-    "any": np.logical_or,
-    "all": np.logical_and,
-}
-
-_ANY_ORDER = frozenset(
-    "minimum maximum fmin fmax bitwise_and bitwise_or bitwise_xor "
-    "logical_and logical_or logical_xor".split()
-)
-
-
-def reduction_ufunc(op: Any) -> np.ufunc | None:
-    """The ufunc whose ``reduce`` an op means, if there is one."""
-    if isinstance(op.numpy, np.ufunc):
-        return op.numpy
-    return _UFUNCS.get(op.name)
 
 
 def reduced_axes(shape: tuple[int, ...], target: HostArray) -> tuple[int, ...]:
@@ -64,35 +51,6 @@ def reduced_axes(shape: tuple[int, ...], target: HostArray) -> tuple[int, ...]:
     if axes:
         return axes
     return tuple(axis for axis, length in enumerate(shape) if length == 1)[:1]
-
-
-# ------------------------------------------------------------ how a run may be divided
-def is_pairwise(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
-    """Whether a run follows the pairwise tree and its branches can be joined.
-
-    float16 keeps its partial sums in float32: they cannot be had from outside.
-    """
-    return ufunc is np.add and dtype.char in "fdFD"
-
-
-def is_any_order(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
-    """Whether the grouping does not matter (but see `_is_doubtful`)."""
-    if dtype.kind in "biu":
-        return ufunc.__name__ in _ANY_ORDER or ufunc in (np.add, np.multiply)
-    return ufunc.__name__ in _ANY_ORDER and dtype.kind == "f"
-
-
-def _continues(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
-    """Whether a reduction that begins with a former result goes on as if nothing had
-    been.  (A complex product does not: one times infinity is not infinity.)"""
-    return ufunc is np.add or (ufunc is np.multiply and dtype.kind == "f")
-
-
-def _is_doubtful(ufunc: np.ufunc, result: HostArray) -> bool:
-    """A minimum or maximum of zeros: its sign depends on how NumPy took the run."""
-    return (
-        result.dtype.kind == "f" and ufunc is not np.add and bool((result == 0).any())
-    )
 
 
 # -------------------------------------------------------------------- with a prologue
@@ -121,14 +79,20 @@ def launch_reduction(
         with watching(watch, recorder):
             _finish(reduction.op, ufunc, inputs[slot], axes, reduced)
         return merged(found)
-    fused = None
     if ufunc is not None and not outputs and 0 not in shape and order is not None:
-        fused = _Fused.of(executable, shape, inputs, scalars, reduced, order, watch)
-    if fused is not None:
-        fused.recorder = recorder
-        if fused.run():
-            return merged([*found, *fused.filler.raised])
-        recorder.found.clear()
+        geometry = _walk(shape, inputs, reduced, order)
+        if geometry is not None:
+            target = _as_walked(geometry, reduced)
+            work = (geometry, inputs, scalars, target, watch)
+            if fold_inside(executable, ufunc, *work, recorder):
+                return merged(found)
+            recorder.found.clear()
+            fused = _Fused.of(executable, *work)
+            if fused is not None:
+                fused.recorder = recorder
+                if fused.run():
+                    return merged([*found, *fused.filler.raised])
+                recorder.found.clear()
     if slot in program.outputs and outputs:
         raised = executable.run(shape, inputs, scalars, outputs, watch)
         source = outputs[program.outputs.index(slot)]
@@ -172,6 +136,22 @@ def _temporary(
     return np.ndarray(shape, dtype, block, 0, order)
 
 
+def _walk(
+    shape: tuple[int, ...],
+    inputs: Sequence[HostArray],
+    reduced: HostArray,
+    order: tuple[int, ...],
+) -> Geometry | None:
+    """The walk over the leaves, in the order of the array that NumPy would make."""
+    marks = tuple([a != b for a, b in zip(shape, reduced.shape, strict=True)])
+    kept = tuple([0 if m else s for m, s in zip(marks, reduced.strides, strict=True)])
+    strides = tuple([array.strides for array in inputs])
+    geometry = geometry_of(shape, (*strides, order, kept), order, marks)
+    if any(geometry.flips) or min(geometry.strides[-2]) <= 0:
+        return None
+    return geometry.without_last(2)
+
+
 class _Fused:
     """A reduction whose operand is computed chunk by chunk and never stored whole."""
 
@@ -198,11 +178,10 @@ class _Fused:
     def of(
         cls,
         executable: Executable,
-        shape: tuple[int, ...],
+        geometry: Geometry,
         inputs: Sequence[HostArray],
         scalars: Sequence[Any],
-        reduced: HostArray,
-        order: tuple[int, ...],
+        target: HostArray,
         watch: int,
     ) -> _Fused | None:
         """None where the whole array has to be made first."""
@@ -210,13 +189,6 @@ class _Fused:
         assert program.reduction is not None
         ufunc = reduction_ufunc(program.reduction.op)
         assert ufunc is not None
-        marks = tuple(a != b for a, b in zip(shape, reduced.shape, strict=True))
-        strides = tuple([array.strides for array in inputs])
-        # `order` is among the operands so that the walk is the array's own, forwards.
-        geometry = geometry_of(shape, (*strides, order), order, marks)
-        if any(geometry.flips) or min(geometry.strides[-1]) <= 0:
-            return None
-        geometry = geometry.without_last()
         dtype = program.reduction.dtype
         pattern = "".join("R" if mark else "K" for mark in geometry.reduced)
         inner = math.prod(geometry.shape[1:])
@@ -227,7 +199,7 @@ class _Fused:
             if pattern == "KR":
                 return None
         elif pattern == "RK":
-            if not (is_any_order(ufunc, dtype) or _continues(ufunc, dtype)):
+            if not (is_any_order(ufunc, dtype) or continues(ufunc, dtype)):
                 return None
             width = min(width, CHUNK // 16)
         elif not (pattern.startswith("K") and inner <= CHUNK) and pattern != "R":
@@ -241,7 +213,6 @@ class _Fused:
             watch,
             width,
         )
-        target = _as_walked(geometry, reduced)
         return cls(ufunc, filler, geometry, target, watch, width)
 
     def run(self) -> bool:
@@ -298,7 +269,7 @@ class _Fused:
         self._threaded(task, len(sums))
         with watching(self.watch, self.recorder):
             _join(self.ufunc, sums, self.target)
-        return len(sums) == 1 or not _is_doubtful(self.ufunc, self.target)
+        return len(sums) == 1 or not is_doubtful(self.ufunc, self.target)
 
     def _columns(self) -> None:
         """Whole rows are combined in order; the columns are shared out."""
@@ -410,7 +381,7 @@ def _reduce_in_parts(
     share(branch, len(parts))
     result = np.empty(target.shape, dtype)
     _join(ufunc, parts, result)
-    if _is_doubtful(ufunc, result):
+    if is_doubtful(ufunc, result):
         return False
     np.copyto(target, result)
     return True

@@ -6,6 +6,7 @@ thread.
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from array import array
@@ -13,9 +14,10 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 
 from ...render.llvm_team import MAILBOX_WORDS
-from .engine import Engine
+from .engine import Engine, engine
+from .launch import Bound, scratch_memory
 
-__all__ = ["run_together"]
+__all__ = ["drive_all", "run_together"]
 
 SPINS = 20_000
 """How often an idle helper looks for more before it sleeps: some 100 µs.  Waking a
@@ -159,6 +161,24 @@ def run_together(
                 _team = _Team(engine)
             team = _team
     return team.run(frame, edges, scratch, size, threads)
+
+
+def drive_all(
+    bound: Bound, frame: array[int], edges: array[int], threads: int
+) -> Sequence[int]:
+    """Run all slices, on several threads if they are free; see `run_together`."""
+    size = bound.built.scratch
+    if threads > 1 and len(edges) > 2:
+        machine = engine()
+        assert machine is not None
+        scratch = scratch_memory(size * threads)
+        reached = run_together(machine, frame, edges, scratch, size, threads)
+        if reached is not None:
+            return reached
+    scratch = scratch_memory(size)
+    address = frame.buffer_info()[0]
+    drive = bound.built.drive
+    return [drive(address, a, b, scratch) for a, b in itertools.pairwise(edges)]
 
 
 def _after_fork() -> None:
