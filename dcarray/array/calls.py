@@ -32,7 +32,7 @@ __all__ = [
     "elementwise",
     "is_writeable",
     "library",
-    "record_plain",
+    "record_quickly",
     "runs_at_once",
     "wrap",
     "write",
@@ -41,6 +41,8 @@ __all__ = [
 Array = TypeVar("Array", bound=ArrayState)
 
 _NUMBERS = (int, float, complex, bool)
+SCALARS = frozenset({complex, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")})
+"""Types of numbers, beside int and float, that NumPy and the graph take as they are."""
 
 
 # --------------------------------------------------------------------------- results
@@ -79,8 +81,8 @@ def _finish(cls: type[Array], values: Sequence[Value]) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-def record_plain(op: Op, *operands: Any) -> Any:
-    """The short way to the graph: large contiguous arrays on ``auto``, and numbers.
+def record_quickly(op: Op, *operands: Any) -> Any:
+    """The short way to the graph: arrays on ``auto``, and numbers.
 
     None where that is not all there is; then `elementwise` decides.
     """
@@ -91,7 +93,7 @@ def record_plain(op: Op, *operands: Any) -> Any:
     cls: type[ArrayState] | None = None
     for x in operands:
         kind = type(x)
-        if kind is float or kind is int:
+        if kind is float or kind is int or kind in SCALARS:
             reads.append(x)
             continue
         if not isinstance(x, ArrayState) or x._device is not AUTO:
@@ -108,9 +110,10 @@ def record_plain(op: Op, *operands: Any) -> Any:
             assert binding is not None and view is not None
         else:
             read = Read(binding.value, view[0], view[1])
-        if not read.layout.plain or not is_recordable(read.dtype):
+        layout = read.layout
+        if not layout.shape or not is_recordable(read.dtype):
             return None
-        if not read.layout.shape:
+        if not layout.plain and x._host is not None and not x._host.flags.aligned:
             return None
         buffer = read.value.buffer
         if buffer is not None and buffer._sharer is not None and buffer.is_shared:
@@ -264,7 +267,7 @@ def _quickly(cls: type[Array], op: Op, operands: Sequence[Any]) -> Any:
         return None
     if hosts is not None:
         return wrap(cls, op.numpy(*hosts))
-    return record_plain(op, *operands)
+    return record_quickly(op, *operands)
 
 
 def _runs_at_once(

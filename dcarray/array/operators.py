@@ -19,11 +19,12 @@ from ..ops import elementwise as ops
 from ..ops.contraction import MATMUL
 from ..ops.spec import Op
 from .calls import (
+    SCALARS,
     device_of,
     elementwise,
     is_writeable,
     library,
-    record_plain,
+    record_quickly,
     runs_at_once,
     wrap,
 )
@@ -35,10 +36,6 @@ _Function = Callable[[Any, Any], Any]
 _ndarray = np.ndarray
 _current = current
 _object_new = object.__new__
-
-_SCALARS = frozenset(
-    {complex, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")}
-)
 
 PRIORITY = 1000.0
 """Of arrays, before other libraries' types."""
@@ -66,7 +63,7 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
             if b is not None:
                 return _wrapped(x, function(a, b))
     if x._device is AUTO:
-        made = record_plain(op, x, other)
+        made = record_quickly(op, x, other)
         if made is not None:
             return made
     if _refuses(other):
@@ -82,8 +79,8 @@ def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
             b = _small(x, other, limit)
             if b is not None:
                 return _wrapped(x, function(b, a))
-    if x._device is AUTO and type(other) in (float, int):
-        made = record_plain(op, other, x)
+    if x._device is AUTO and not isinstance(other, ArrayState):
+        made = record_quickly(op, other, x)
         if made is not None:
             return made
     if _refuses(other):
@@ -101,7 +98,7 @@ def _unary(x: ArrayState, op: Op, function: Callable[[Any], Any]) -> Any:
 def _small(x: ArrayState, other: Any, limit: int) -> Any:
     """The other operand for a NumPy call at once; None if it takes the long way."""
     kind = type(other)
-    if kind is float or kind is int or kind in _SCALARS:
+    if kind is float or kind is int or kind in SCALARS:
         return other
     if kind is type(x) and other._device is x._device:
         b = other._host
