@@ -248,39 +248,62 @@ class _Kernel:
         self._loop(step.entry, arguments, "%n")
 
     def _fold(self, step: Fold) -> None:
-        """Call a loop so that it reduces the block."""
-        result = f"%p{len(self.operands) - 1}"
-        source = self._address(step.source)
+        """Call a loop so that it reduces the block, run by run."""
         size = step.dtype.itemsize
+        source = self._address(step.source)
+        self.word(Frame.RUN, "%run.given")
+        self.word(Frame.ADVANCE, "%advance")
+        self.put(
+            "%run.whole = icmp eq i64 %run.given, 0",
+            "%run = select i1 %run.whole, i64 %n, i64 %run.given",
+            "br label %fold.enter",
+            "fold.enter:",
+            "br label %fold",
+            "fold:",
+            "%done = phi i64 [ 0, %fold.enter ], [ %done.next, %fold.end ]",
+            f"%result = phi ptr [ %p{len(self.operands) - 1}, %fold.enter ], "
+            "[ %result.next, %fold.end ]",
+            f"%read = mul i64 %done, {size}",
+            f"%from = getelementptr i8, ptr {source}, i64 %read",
+        )
+        each = str(size)
         if step.start is None:
-            rows = [(result, str(size)), (source, str(size)), (result, str(size))]
-            self._loop(step.entry, rows, "%n")
-            return
-        if step.start is Start.MINUS_ZERO:
+            rows = [("%result", each), ("%from", each), ("%result", each)]
+            self._loop(step.entry, rows, "%run")
+        elif step.start is Start.MINUS_ZERO:
             # The one number that changes no sum: -0 + x is x, also for x = -0.
             part = "float" if size == 4 or step.dtype.char == "F" else "double"
-            self.put(f"store {part} -0.0, ptr {result}")
+            self.put(f"store {part} -0.0, ptr %result")
             if step.dtype.kind == "c":
                 self.put(
-                    f"%imaginary = getelementptr {part}, ptr {result}, i64 1",
+                    f"%imaginary = getelementptr {part}, ptr %result, i64 1",
                     f"store {part} -0.0, ptr %imaginary",
                 )
-            rows = [(result, "0"), (source, str(size)), (result, "0")]
-            self._loop(step.entry, rows, "%n")
-            return
-        kind = f"i{8 * size}"
+            rows = [("%result", "0"), ("%from", each), ("%result", "0")]
+            self._loop(step.entry, rows, "%run")
+        else:
+            kind = f"i{8 * size}, ptr"
+            align = f"align {step.dtype.alignment}"
+            self.put(
+                f"%first = load {kind} %from, {align}",
+                f"store i{8 * size} %first, ptr %result, {align}",
+                f"%others = getelementptr i8, ptr %from, i64 {size}",
+                "%fewer = sub i64 %run, 1",
+                "%several = icmp sgt i64 %fewer, 0",
+                "br i1 %several, label %fold.rest, label %fold.end",
+                "fold.rest:",
+            )
+            rows = [("%result", "0"), ("%others", each), ("%result", "0")]
+            self._loop(step.entry, rows, "%fewer")
         self.put(
-            f"%first = load {kind}, ptr {source}, align {step.dtype.alignment}",
-            f"store {kind} %first, ptr {result}, align {step.dtype.alignment}",
-            f"%others = getelementptr i8, ptr {source}, i64 {size}",
-            "%fewer = sub i64 %n, 1",
-            "%several = icmp sgt i64 %fewer, 0",
-            "br i1 %several, label %fold, label %folded",
-            "fold:",
+            "br label %fold.end",
+            "fold.end:",
+            "%done.next = add i64 %done, %run",
+            "%result.next = getelementptr i8, ptr %result, i64 %advance",
+            "%fold.more = icmp slt i64 %done.next, %n",
+            "br i1 %fold.more, label %fold, label %fold.out",
+            "fold.out:",
         )
-        rows = [(result, "0"), ("%others", str(size)), (result, "0")]
-        self._loop(step.entry, rows, "%fewer")
-        self.put("br label %folded", "folded:")
 
     def _loop(self, entry: int, arguments: list[tuple[str, str]], length: str) -> None:
         for k, (pointer, stride) in enumerate(arguments):

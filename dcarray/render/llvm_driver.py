@@ -22,8 +22,9 @@ class Frame:
     axis by axis, of all operands' strides.  ``ALONG``: blocks in a row, and ``EDGES``:
     address of where they begin, and the last one ends.  ``SPREAD``: bytes that the last
     operand moves on from one block to the next, for one result a block.  ``FLAGS``:
-    what `dcarray_single` saw.  Then, for each operand, inner strides and addresses;
-    then two words for each scalar.
+    what `dcarray_single` saw.  ``RUN``: elements that a fold makes one of, 0 for the
+    whole block; ``ADVANCE``: bytes between the results of neighbouring runs.  Then, for
+    each operand, inner strides and addresses; then two words for each scalar.
     """
 
     operands: int
@@ -40,7 +41,9 @@ class Frame:
     EDGES = 8
     FLAGS = 9
     SPREAD = 10
-    STRIDES = 11
+    RUN = 11
+    ADVANCE = 12
+    STRIDES = 13
 
     @property
     def pointers(self) -> int:
@@ -79,7 +82,7 @@ entry:
   %edges = load ptr, ptr %edges.at
   %spread.at = getelementptr i64, ptr %frame, i64 10
   %spread = load i64, ptr %spread.at
-  %steps = getelementptr i64, ptr %frame, i64 11
+  %steps = getelementptr i64, ptr %frame, i64 13
   %last = sub i64 %count, 1
   %last.at = getelementptr ptr, ptr %pointers, i64 %last
   %bases = getelementptr i64, ptr %steps, i64 %count
@@ -211,7 +214,7 @@ entry:
   %function = load ptr, ptr %function.at
   %data.at = getelementptr ptr, ptr %table, i64 3
   %data = load ptr, ptr %data.at
-  %steps = getelementptr i64, ptr %frame, i64 11
+  %steps = getelementptr i64, ptr %frame, i64 13
   call void %function(ptr %pointers, ptr %length, ptr %steps, ptr %data)
   %flags.at = getelementptr i64, ptr %frame, i64 9
   %seek.at = getelementptr i64, ptr %frame, i64 1

@@ -54,6 +54,7 @@ class Executable:
         self._sketched = False
         self._built: dict[Any, Built | None] = {}
         self._bound: dict[Any, Bound | None] = {}
+        self.folds: dict[Any, Any] = {}  # see `fold`
 
     # --------------------------------------------------------------------- launching
     def run(
@@ -151,12 +152,15 @@ class Executable:
         walk: Geometry,
         kind: FoldKind,
         edges: array[int],
-        spread: int,
-    ) -> Bound:
-        """A kernel that reduces its blocks, for a walk that `fold_block` accepted."""
+        spread: int = 0,
+        run: int = 0,
+        advance: int = 0,
+    ) -> Bound | None:
+        """A kernel that reduces its blocks; see `Frame` for the last arguments."""
         built = self._folding(ufunc, walk, kind)
-        assert built is not None
-        return Bound(built, walk, edges, spread)
+        return (
+            None if built is None else Bound(built, walk, edges, spread, run, advance)
+        )
 
     def _folding(self, ufunc: np.ufunc, walk: Geometry, kind: FoldKind) -> Built | None:
         reduction = self.program.reduction

@@ -1,7 +1,8 @@
 """Reductions inside the kernel: each block is reduced as soon as it is computed.
 
-Along an inner reduced axis every block gives one partial result; blocks are branches of
-NumPy's pairwise tree.  Along an outer one, rows are combined in order into the result.
+Along an inner reduced axis every block gives partial results; blocks are branches of
+NumPy's pairwise tree, or some short runs.  Along an outer one, rows are combined in
+order into the result.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...config import current
 from ...render.plan import Start
 from .engine import data_address
 from .execute import Executable
-from .geometry import Geometry, view_through
+from .geometry import Geometry, geometry_of
 from .interpreter import Recorder, watching
 from .launch import Bound
 from .pairwise import branches, join_branches
@@ -24,9 +27,10 @@ from .rules import identity_of, is_any_order, is_doubtful, is_pairwise
 from .team import drive_all
 from .threads import available_threads, cut
 
-__all__ = ["fold_inside"]
+__all__ = ["as_walked", "fold_inside", "walk_of"]
 
 HostArray = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
 
 NARROW = 512
 """Columns that are not worth being shared among threads."""
@@ -35,148 +39,293 @@ NARROW = 512
 def fold_inside(
     executable: Executable,
     ufunc: np.ufunc,
-    geometry: Geometry,
+    shape: Shape,
     inputs: Sequence[HostArray],
     scalars: Sequence[Any],
-    target: HostArray,
+    reduced: HostArray,
+    order: Shape,
     watch: int,
     recorder: Recorder,
 ) -> bool:
-    """Reduce the slot of a program's reduction over the axes that the walk marks.
+    """Reduce the slot of a program's reduction; see `Backend.launch`.
 
-    ``target`` is the result as the walk sees it, with length 1 along reduced axes.
     Returns False if that is not possible, or if a flag has to be named.
     """
-    marks = geometry.reduced
-    addresses = []
-    for leaf, source in zip(executable.program.leaves, inputs, strict=True):
-        address = data_address(view_through(geometry, source))
+    if current().engine != "auto":
+        return False
+    threads = available_threads()
+    strides = tuple([array.strides for array in inputs])
+    key = (shape, strides, reduced.shape, reduced.strides, order, threads)
+    try:
+        fold = executable.folds[key]
+    except KeyError:
+        walk = walk_of(shape, strides, reduced.shape, reduced.strides, order)
+        fold = None if walk is None else _prepare(executable, ufunc, walk, threads)
+        if len(executable.folds) > 1024:
+            executable.folds.clear()
+        executable.folds[key] = fold
+    if fold is None:
+        return False
+    addresses = [data_address(source) for source in inputs]
+    for address, leaf in zip(addresses, executable.program.leaves, strict=True):
         if address % leaf.alignment:
             return False
-        addresses.append(address)
-    fold = _Fold(executable, ufunc, geometry, addresses, scalars, watch)
+    target = as_walked(fold.walk, reduced)
+    return bool(fold.launch(addresses, scalars, target, watch, recorder))
+
+
+def walk_of(
+    shape: Shape,
+    strides: tuple[Shape, ...],
+    kept: Shape,
+    target: Shape,
+    order: Shape,
+) -> Geometry | None:
+    """The walk over the leaves, in the order of the array that NumPy would make.
+
+    ``kept`` and ``target`` are shape and strides of the result.
+    """
+    marks = tuple([a != b for a, b in zip(shape, kept, strict=True)])
+    row = tuple([0 if m else s for m, s in zip(marks, target, strict=True)])
+    geometry = geometry_of(shape, (*strides, order, row), order, marks)
+    if any(geometry.flips) or min(geometry.strides[-2]) <= 0:
+        return None
+    return geometry.without_last(2)
+
+
+def as_walked(walk: Geometry, target: HostArray) -> HostArray:
+    """The result as the walk sees it, with length 1 along reduced axes."""
+    kept = [1 if m else n for n, m in zip(walk.shape, walk.reduced, strict=True)]
+    dropped = [axis for axis in range(target.ndim) if axis not in walk.axes]
+    view = target.transpose(*dropped, *walk.axes)
+    return view.reshape(kept, copy=False)
+
+
+def _prepare(
+    executable: Executable, ufunc: np.ufunc, walk: Geometry, threads: int
+) -> _Runs | _Rows | None:
+    marks = walk.reduced
     if marks[-1] and not any(marks[:-1]):
-        return fold.runs(target, recorder)
+        return _runs(executable, ufunc, walk, threads)
     if len(marks) > 1 and marks[-2] and sum(marks) == 1:
-        return fold.rows(target)
-    return False
+        return _rows(executable, ufunc, walk, threads)
+    return None
 
 
-class _Fold:
-    def __init__(
+def _extended(walk: Geometry, shape: Shape, rows: list[Shape], last: Shape) -> Geometry:
+    """A walk of this shape over the leaves and the result."""
+    strides = (*rows, last)
+    none = (0,) * len(strides)
+    return Geometry(shape, strides, none, (False,) * len(shape), (), ())
+
+
+def _joined(walk: Geometry) -> tuple[Shape, list[Shape]] | None:
+    """The last two axes as one, if all leaves allow it."""
+    if len(walk.shape) < 2:
+        return None
+    length = walk.shape[-1]
+    if any(row[-2] != length * row[-1] for row in walk.strides):
+        return None
+    shape = (*walk.shape[:-2], walk.shape[-2] * length)
+    return shape, [(*row[:-2], row[-1]) for row in walk.strides]
+
+
+def _slices(
+    executable: Executable, walk: Geometry, groups: int, each: int, threads: int
+) -> array[int]:
+    """``groups`` times ``each`` blocks, split so that a group stays on one thread."""
+    operations = len(executable.program.nodes) + 1
+    pieces = cut(groups, math.prod(walk.shape), operations, threads)
+    return array("q", [0, *(piece.stop * each for piece in pieces)])
+
+
+def _all_done(reached: Sequence[int], slices: array[int]) -> bool:
+    return all(a == b for a, b in zip(reached, slices[1:], strict=True))
+
+
+# ------------------------------------------------------------- inner axis reduced
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Partial results of each run, and how they are joined."""
+
+    walk: Geometry
+    ufunc: np.ufunc
+    bound: Bound
+    slices: array[int]
+    dtype: np.dtype[Any]
+    parts: Shape
+    used: int
+    pairwise: bool
+    threads: int
+
+    def launch(
         self,
-        executable: Executable,
-        ufunc: np.ufunc,
-        geometry: Geometry,
         addresses: list[int],
         scalars: Sequence[Any],
+        target: HostArray,
         watch: int,
-    ) -> None:
-        self.executable = executable
-        self.ufunc = ufunc
-        self.geometry = geometry
-        self.addresses = addresses
-        self.scalars = scalars
-        self.watch = watch
-        reduction = executable.program.reduction
-        assert reduction is not None
-        self.dtype = reduction.dtype
-        self.size = self.dtype.itemsize
-
-    def runs(self, target: HostArray, recorder: Recorder) -> bool:
-        """The inner axis is reduced, and no other."""
-        ufunc, dtype = self.ufunc, self.dtype
-        pairwise = is_pairwise(ufunc, dtype)
-        divisible = pairwise or is_any_order(ufunc, dtype)
-        *outer, length = self.geometry.shape
-        start = Start.MINUS_ZERO if pairwise else Start.FIRST
-        if ufunc is np.add and dtype.kind == "f" and not pairwise:
-            return False  # float16 begins with a zero in float32
-        walk = self._walk(self.geometry.shape, (0,) * (len(outer) + 1))
-        block = self.executable.fold_block(ufunc, walk, start)
-        if block == 0 or (length > block and not divisible):
+        recorder: Recorder,
+    ) -> bool:
+        parts = np.empty(self.parts, self.dtype)
+        addresses.append(data_address(parts))
+        frame = self.bound.frame(addresses, scalars, watch)
+        reached = drive_all(self.bound, frame, self.slices, self.threads)
+        if not _all_done(reached, self.slices):
             return False
-        if length > block:
-            unit = 2 if dtype.kind == "c" else 1
-            edges = array("q", branches(length, block, unit))
-        else:
-            edges = array("q", (0, length))
-        bound = self.executable.bind_fold(ufunc, walk, start, edges, self.size)
-        parts = np.empty((*outer, len(edges) - 1), dtype)
-        if not self._drive(bound, self.addresses, data_address(parts), parts.size, 1):
-            return False
-        with watching(self.watch, recorder):
-            if parts.shape[-1] > 1 and pairwise:
+        if self.used:  # short runs: the last block may have been shorter
+            parts = parts[..., : self.used, np.newaxis]
+        divided = parts.shape[-1] > 1
+        with watching(watch, recorder):
+            if divided and self.pairwise:
                 parts = join_branches(parts)[..., np.newaxis]
             # NumPy, too, begins with the identity where there is one: 0 + -0 is 0.
-            result = ufunc.reduce(parts, axis=-1)
-        if len(edges) > 2 and is_doubtful(ufunc, result):
+            result = self.ufunc.reduce(parts, axis=-1)
+        if divided and is_doubtful(self.ufunc, result):
             return False
         np.copyto(target, result.reshape(target.shape))
         return True
 
-    def rows(self, target: HostArray) -> bool:
-        """The axis before the inner one is reduced, and no other."""
-        identity = identity_of(self.ufunc, self.dtype)
-        if identity is None:
-            return False
-        *outer, rows, length = self.geometry.shape
-        result = np.full((*outer, length), identity, self.dtype)
-        width = length
-        threads = available_threads()
-        if length > NARROW:
-            width = max(NARROW // 2, -(-length // (4 * threads * 64)) * 64)
-        walk = self._walk((*outer, 1, rows, length), (0,) * (len(outer) + 3))
-        block = self.executable.fold_block(self.ufunc, walk, "rows")
-        if block == 0:
-            return False
-        width = min(width, block, length)
-        whole = length // width
-        pieces = [(0, whole, width), (whole * width, 1, length - whole * width)]
-        steps = result.strides
-        for first, count, columns in pieces:
-            if columns == 0:
-                continue
-            kept = (*steps[:-1], columns * self.size, 0, self.size)
-            walk = self._walk((*outer, count, rows, columns), kept)
-            edges = array("q", (0, columns))
-            bound = self.executable.bind_fold(self.ufunc, walk, "rows", edges, 0)
-            addresses = [
-                address + first * row[-1]
-                for address, row in zip(
-                    self.addresses, self.geometry.strides, strict=True
-                )
-            ]
-            place = data_address(result) + first * self.size
-            groups = math.prod(outer) * count
-            if not self._drive(bound, addresses, place, groups, rows):
+
+def _runs(
+    executable: Executable, ufunc: np.ufunc, walk: Geometry, threads: int
+) -> _Runs | None:
+    reduction = executable.program.reduction
+    assert reduction is not None
+    dtype = reduction.dtype
+    pairwise = is_pairwise(ufunc, dtype)
+    if ufunc is np.add and dtype.kind == "f" and not pairwise:
+        return None  # float16 begins with a zero in float32
+    start = Start.MINUS_ZERO if pairwise else Start.FIRST
+    *outer, length = walk.shape
+    size = dtype.itemsize
+    zeros = (0,) * len(walk.shape)
+    whole = _extended(walk, walk.shape, list(walk.strides), zeros)
+    block = executable.fold_block(ufunc, whole, start)
+    if block == 0:
+        return None
+    joined = _joined(walk)
+    if joined is not None and length <= block // 2:
+        shape, rows = joined
+        per = block // length
+        edges = array("q", [*range(0, shape[-1], per * length), shape[-1]])
+        along = len(edges) - 1
+        merged = _extended(walk, shape, rows, zeros[1:])
+        bound = executable.bind_fold(
+            ufunc, merged, start, edges, per * size, length, size
+        )
+        parts: Shape = (*shape[:-1], along * per)
+        used = outer[-1]
+        groups = math.prod(shape[:-1]) * along
+    else:
+        if length <= block:
+            edges = array("q", (0, length))
+        elif pairwise or is_any_order(ufunc, dtype):
+            unit = 2 if dtype.kind == "c" else 1
+            edges = array("q", branches(length, block, unit))
+        else:
+            return None
+        bound = executable.bind_fold(ufunc, whole, start, edges, size)
+        parts = (*outer, len(edges) - 1)
+        used = 0
+        groups = math.prod(parts)
+    if bound is None:
+        return None
+    slices = _slices(executable, walk, groups, 1, threads)
+    return _Runs(walk, ufunc, bound, slices, dtype, parts, used, pairwise, threads)
+
+
+# ------------------------------------------------------------- outer axis reduced
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Some columns of the result."""
+
+    bound: Bound
+    slices: array[int]
+    skips: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The result itself is what rows are combined into."""
+
+    walk: Geometry
+    pieces: tuple[_Columns, ...]
+    identity: Any
+    dtype: np.dtype[Any]
+    threads: int
+
+    def launch(
+        self,
+        addresses: list[int],
+        scalars: Sequence[Any],
+        target: HostArray,
+        watch: int,
+        recorder: Recorder,
+    ) -> bool:
+        *outer, _, length = self.walk.shape
+        result = np.full((*outer, length), self.identity, self.dtype)
+        addresses.append(data_address(result))
+        for piece in self.pieces:
+            moved = [a + skip for a, skip in zip(addresses, piece.skips, strict=True)]
+            frame = piece.bound.frame(moved, scalars, watch)
+            reached = drive_all(piece.bound, frame, piece.slices, self.threads)
+            if not _all_done(reached, piece.slices):
                 return False
         np.copyto(target, result.reshape(target.shape))
         return True
 
-    def _walk(self, shape: tuple[int, ...], last: tuple[int, ...]) -> Geometry:
-        """The walk with the result as its last operand; an inner axis that was cut
-        becomes two, the blocks before the rows."""
-        old = self.geometry.strides
-        if len(shape) > len(self.geometry.shape):
-            columns = shape[-1]
-            old = tuple((*row[:-2], columns * row[-1], row[-2], row[-1]) for row in old)
-        strides = (*old, last)
-        return Geometry(
-            shape, strides, (0,) * len(strides), (False,) * len(shape), (), ()
-        )
 
-    def _drive(
-        self, bound: Bound, addresses: list[int], place: int, groups: int, each: int
-    ) -> bool:
-        """Run ``groups`` times ``each`` blocks; a group stays on one thread."""
-        frame = bound.frame([*addresses, place], self.scalars, self.watch)
-        threads = available_threads()
-        operations = len(self.executable.program.nodes) + 1
-        elements = math.prod(self.geometry.shape)
-        slices = cut(groups, elements, operations, threads)
-        edges = array("q", [0, *(piece.stop * each for piece in slices)])
-        reached = drive_all(bound, frame, edges, threads)
-        return all(
-            place == stop for place, stop in zip(reached, edges[1:], strict=True)
-        )
+def _rows(
+    executable: Executable, ufunc: np.ufunc, walk: Geometry, threads: int
+) -> _Rows | None:
+    reduction = executable.program.reduction
+    assert reduction is not None
+    dtype = reduction.dtype
+    identity = identity_of(ufunc, dtype)
+    if identity is None:
+        return None
+    *outer, rows, length = walk.shape
+    size = dtype.itemsize
+    steps = [size]
+    for number in [length, *reversed(outer[1:])][: len(outer)]:
+        steps.append(steps[-1] * number)
+    kept = tuple(reversed(steps[1:]))
+    whole = _extended(walk, walk.shape, list(walk.strides), (*kept, 0, size))
+    block = executable.fold_block(ufunc, whole, "rows")
+    if block == 0:
+        return None
+    joined = _joined(walk)
+    if joined is not None and length <= block // 2:
+        shape, leaves = joined
+        per = block // length
+        edges = array("q", [*range(0, shape[-1], per * length), shape[-1]])
+        merged = _extended(walk, shape, leaves, (*kept, 0))
+        bound = executable.bind_fold(ufunc, merged, "rows", edges, 0, length, 0)
+        if bound is None:
+            return None
+        groups = math.prod(outer)
+        slices = _slices(executable, walk, groups, len(edges) - 1, threads)
+        only = _Columns(bound, slices, (0,) * (len(leaves) + 1))
+        return _Rows(walk, (only,), identity, dtype, threads)
+    width = min(block, length)
+    if length > NARROW:
+        width = min(width, max(NARROW // 2, -(-length // (4 * threads * 64)) * 64))
+    pieces = []
+    for first, columns in ((0, width), (length // width * width, length % width)):
+        if columns == 0:
+            continue
+        count = length // width if first == 0 else 1
+        shape = (*outer, count, rows, columns)
+        leaves = [
+            (*row[:-2], columns * row[-1], row[-2], row[-1]) for row in walk.strides
+        ]
+        last = (*kept, columns * size, 0, size)
+        part = _extended(walk, shape, leaves, last)
+        bound = executable.bind_fold(ufunc, part, "rows", array("q", (0, columns)))
+        if bound is None:
+            return None
+        groups = math.prod(outer) * count
+        slices = _slices(executable, walk, groups, rows, threads)
+        skips = (*(first * row[-1] for row in walk.strides), first * size)
+        pieces.append(_Columns(bound, slices, skips))
+    return _Rows(walk, tuple(pieces), identity, dtype, threads)

@@ -73,8 +73,8 @@ class Bound:
     geometry : Geometry
     edges : array of words, optional
         Where the blocks of a row begin, and the last one ends.
-    spread : int
-        Bytes between the results of neighbouring blocks, see `Frame`.
+    spread, run, advance : int
+        See `Frame`.
     """
 
     def __init__(
@@ -83,6 +83,8 @@ class Bound:
         geometry: Geometry,
         edges: array[int] | None = None,
         spread: int = 0,
+        run: int = 0,
+        advance: int = 0,
     ) -> None:
         if edges is None:
             edges = block_edges(geometry.inner, built.plan.block)
@@ -110,6 +112,8 @@ class Bound:
         words[Frame.ALONG] = len(edges) - 1
         words[Frame.EDGES] = edges.buffer_info()[0]
         words[Frame.SPREAD] = spread
+        words[Frame.RUN] = run
+        words[Frame.ADVANCE] = advance
         words[Frame.STRIDES : frame.pointers] = [row[-1] for row in geometry.strides]
         self._template = array("q", words)
         self._offsets = geometry.offsets if any(geometry.offsets) else None

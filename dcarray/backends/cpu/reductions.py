@@ -19,7 +19,7 @@ from ..pool import Pool
 from . import memory
 from .execute import Executable, merged
 from .fill import Filler, chunk_memory
-from .fold import fold_inside
+from .fold import as_walked, fold_inside, walk_of
 from .geometry import Geometry, geometry_of, view_through
 from .interpreter import Recorder, watching
 from .pairwise import branches, join_branches
@@ -80,14 +80,17 @@ def launch_reduction(
             _finish(reduction.op, ufunc, inputs[slot], axes, reduced)
         return merged(found)
     if ufunc is not None and not outputs and 0 not in shape and order is not None:
-        geometry = _walk(shape, inputs, reduced, order)
+        if fold_inside(
+            executable, ufunc, shape, inputs, scalars, reduced, order, watch, recorder
+        ):
+            return merged(found)
+        recorder.found.clear()
+        geometry = walk_of(
+            shape, _strides(inputs), reduced.shape, reduced.strides, order
+        )
         if geometry is not None:
-            target = _as_walked(geometry, reduced)
-            work = (geometry, inputs, scalars, target, watch)
-            if fold_inside(executable, ufunc, *work, recorder):
-                return merged(found)
-            recorder.found.clear()
-            fused = _Fused.of(executable, *work)
+            target = as_walked(geometry, reduced)
+            fused = _Fused.of(executable, geometry, inputs, scalars, target, watch)
             if fused is not None:
                 fused.recorder = recorder
                 if fused.run():
@@ -136,20 +139,8 @@ def _temporary(
     return np.ndarray(shape, dtype, block, 0, order)
 
 
-def _walk(
-    shape: tuple[int, ...],
-    inputs: Sequence[HostArray],
-    reduced: HostArray,
-    order: tuple[int, ...],
-) -> Geometry | None:
-    """The walk over the leaves, in the order of the array that NumPy would make."""
-    marks = tuple([a != b for a, b in zip(shape, reduced.shape, strict=True)])
-    kept = tuple([0 if m else s for m, s in zip(marks, reduced.strides, strict=True)])
-    strides = tuple([array.strides for array in inputs])
-    geometry = geometry_of(shape, (*strides, order, kept), order, marks)
-    if any(geometry.flips) or min(geometry.strides[-2]) <= 0:
-        return None
-    return geometry.without_last(2)
+def _strides(inputs: Sequence[HostArray]) -> tuple[tuple[int, ...], ...]:
+    return tuple([array.strides for array in inputs])
 
 
 class _Fused:
@@ -296,17 +287,6 @@ class _Fused:
                 ufunc.reduce(chunk, axis=0, out=out, keepdims=True)
 
         self._threaded(task, count)
-
-
-def _as_walked(geometry: Geometry, target: HostArray) -> HostArray:
-    """The result as the walk sees it, with length 1 along reduced axes."""
-    kept = tuple(
-        1 if mark else length
-        for length, mark in zip(geometry.shape, geometry.reduced, strict=True)
-    )
-    dropped = [axis for axis in range(target.ndim) if axis not in geometry.axes]
-    view = target.transpose(*dropped, *geometry.axes)
-    return view.reshape(kept, copy=False)
 
 
 def _join(ufunc: np.ufunc, parts: HostArray, target: HostArray) -> None:
