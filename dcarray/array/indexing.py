@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config import current
 from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import execute, graph
 from ..lazy.graph import Read
@@ -22,6 +23,8 @@ __all__ = ["get_item", "set_item"]
 def get_item(x: ArrayState, key: Any) -> Any:
     """``x[key]``: a view for slices and integers, a copy for index arrays."""
     host = x._host
+    if host is None:
+        host = x._settled()
     if host is not None and _is_simple(key):
         result = host[key]
         if type(result) is np.ndarray:
@@ -33,6 +36,10 @@ def get_item(x: ArrayState, key: Any) -> Any:
         return _gather(x, key)
     if basic and host is None:
         view = _basic_view(x, key)
+        if view.size < current().eager_below and x._device.kind in ("auto", "cpu"):
+            # Small work is done at once, and needs the elements: the whole value runs.
+            x._array()
+            return get_item(x, key)
         if view.ndim or Ellipsis in (key if type(key) is tuple else (key,)):
             return view
         return _element(x, view)

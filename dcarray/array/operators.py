@@ -56,6 +56,8 @@ def _refuses(other: Any) -> bool:
 
 def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     a = x._host
+    if a is None:
+        a = x._settled()
     if a is not None:
         limit = _current().eager_below
         if a.size < limit:
@@ -73,6 +75,8 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
 
 def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     a = x._host
+    if a is None:
+        a = x._settled()
     if a is not None:
         limit = _current().eager_below
         if a.size < limit:
@@ -90,6 +94,8 @@ def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
 
 def _unary(x: ArrayState, op: Op, function: Callable[[Any], Any]) -> Any:
     a = x._host
+    if a is None:
+        a = x._settled()
     if a is not None and a.size < _current().eager_below:
         return _wrapped(x, function(a))
     return elementwise(type(x), op, (x,))
@@ -102,6 +108,8 @@ def _small(x: ArrayState, other: Any, limit: int) -> Any:
         return other
     if kind is type(x) and other._device is x._device:
         b = other._host
+        if b is None:
+            b = other._settled()
         if b is not None and b.size < limit:
             return b
     return None

@@ -219,6 +219,23 @@ class ArrayState:
             self._binding.remember_host(self)
         return host
 
+    def _settled(self) -> HostArray | None:
+        """The elements on the host if reading them costs nothing, else None."""
+        host = self._host
+        if host is not None:
+            return host
+        binding = self._binding
+        assert binding is not None
+        value = binding.value
+        if (
+            value.state != State.STORED
+            or self._device.kind not in ("auto", "cpu")
+            or value.buffer is None
+            or not value.buffer.is_valid_on("cpu")
+        ):
+            return None
+        return self._array()
+
     def _writable_array(self) -> HostArray:
         """The elements on the host, for writing: what wants to read them has run, and
         copies on other devices are stale afterwards."""
