@@ -36,8 +36,8 @@ class PoolStatistics:
     """Bytes and counts of one pool.
 
     ``held == in_use + idle`` at any time, and ``high_water`` is the most that was held;
-    ``hits + misses`` is the number of rents and ``evictions`` the number of blocks given
-    back to the system.
+    ``hits + misses`` is the number of rents, ``evictions`` that of blocks given back to
+    the system.
     """
 
     device: str
