@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..array import DeviceArray
 from ..array.fallback import call_numpy
 
-__all__ = ["FALLBACK", "NATIVE", "REEXPORTED", "Row", "fallback", "native", "rows"]
+__all__ = ["FALLBACK", "NATIVE", "REEXPORTED", "Row", "fallback", "native", "rows", "unbound"]
 
 NATIVE = "native"
 FALLBACK = "fallback"
@@ -51,6 +51,12 @@ def fallback(function: Callable[..., Any]) -> Callable[..., Any]:
     call.__module__ = function.__module__.replace("numpy", "dcarray", 1)
     setattr(call, _MARK, FALLBACK)
     return call
+
+
+def unbound(function: Function) -> Function:
+    """A function that stays one where it is kept in a class, as NumPy's own C functions
+    do: ``class Model: array = np.array``."""
+    return staticmethod(function)  # type: ignore[return-value]
 
 
 class Row(NamedTuple):

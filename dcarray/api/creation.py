@@ -13,7 +13,7 @@ from ..array.state import check_dtype, is_foreign
 from ..backends.registry import Device
 from ..layout import phantom
 from .conversion import as_array, chosen_device, convert, placed, unwrapped
-from .coverage import native
+from .coverage import native, unbound
 
 __all__ = [
     "array",
@@ -36,6 +36,7 @@ __all__ = [
 
 
 # ------------------------------------------------------------- from other arrays
+@unbound
 @native
 def array(
     object: Any,
@@ -78,6 +79,7 @@ def array(
     return convert(object, dtype, order, copy, device, subok, ndmin, **options)
 
 
+@unbound
 @native
 def asarray(
     a: Any,
@@ -115,6 +117,7 @@ def asarray(
     return convert(a, dtype, order, copy, device)
 
 
+@unbound
 @native
 def asanyarray(
     a: Any,
@@ -129,6 +132,7 @@ def asanyarray(
     return convert(a, dtype, order, copy, device, subok=True)
 
 
+@unbound
 @native
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     """An array in C order, with one axis at least."""
@@ -195,18 +199,20 @@ def _length(length: Any) -> int:
 
 
 def _filled(
-    shape: Any, value: Any, dtype: Any, order: str, device: str | Device | None
+    shape: Any, value: Any, dtype: Any, order: Any, device: str | Device | None
 ) -> DeviceArray:
     """An array of one value; ``value`` None leaves the memory as it is."""
     target = chosen_device(device)
-    wanted = np.dtype(float if dtype is None else dtype)
+    if dtype is None:
+        dtype = float
     if target.kind in ("auto", "cpu"):
         if value is None or value == 0:
             maker: Any = np.empty if value is None else np.zeros
-            return DeviceArray._of_host(maker(unwrapped(shape), wanted, order), target)
-        host = np.empty(unwrapped(shape), wanted, order)
-        host[...] = value
+            return DeviceArray._of_host(maker(unwrapped(shape), dtype, order), target)
+        host = np.empty(unwrapped(shape), dtype, order)
+        np.copyto(host, value, casting="unsafe")
         return DeviceArray._of_host(host, target)
+    wanted = np.dtype(dtype)
     check_dtype(wanted, target)
     lengths = _shape(shape)
     if any(length < 0 for length in lengths):
@@ -220,6 +226,7 @@ def _filled(
     return moved(result, lambda a: a.T) if order == "F" else result
 
 
+@unbound
 @native
 def empty(
     shape: Any,
@@ -244,6 +251,7 @@ def empty(
     return _filled(shape, None, dtype, order, device)
 
 
+@unbound
 @native
 def zeros(
     shape: Any,
@@ -312,7 +320,7 @@ def _like(
     prototype: Any,
     value: Any,
     dtype: Any,
-    order: str,
+    order: Any,
     shape: Any,
     device: str | Device | None,
 ) -> Any:

@@ -57,14 +57,14 @@ def astype(
     -------
     DeviceArray
     """
-    if not isinstance(x, (DeviceArray, np.ndarray)):
+    if not isinstance(x, (DeviceArray, np.ndarray, np.generic)):
         raise TypeError(f"Input should be a NumPy array. It is of type {type(x)}.")
     where = None if device is None else chosen_device(device)
     return as_array(x).astype(dtype, copy=copy, device=where)
 
 
 @native
-def can_cast(from_: Any, /, to: Any, casting: Any = "safe") -> bool:
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """Whether a dtype, or an array's, converts to another under a rule."""
     return bool(np.can_cast(_dtype(from_), _dtype(to), casting))
 
@@ -133,7 +133,7 @@ class FloatingLimits:
         return str(self._limits)
 
 
-class finfo(np.finfo, metaclass=_Limits):  # type: ignore[misc,type-arg]
+class finfo(np.finfo, metaclass=_Limits):
     """Limits of a floating-point dtype, as `numpy.finfo`; takes arrays too.
 
     ``eps``, ``max``, ``min`` and ``smallest_normal`` are Python numbers, or NumPy
@@ -147,7 +147,7 @@ class finfo(np.finfo, metaclass=_Limits):  # type: ignore[misc,type-arg]
         return FloatingLimits(limits)
 
 
-class iinfo(np.iinfo, metaclass=_Limits):  # type: ignore[misc,type-arg]
+class iinfo(np.iinfo, metaclass=_Limits):
     """Limits of an integer dtype, as `numpy.iinfo`; takes arrays too."""
 
     def __new__(cls, int_type: Any) -> Any:

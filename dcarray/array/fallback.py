@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -47,6 +50,24 @@ def call_numpy(
     return _Call(cls, function).run(arguments, keywords)
 
 
+def _place_of_out(function: Callable[..., Any]) -> int:
+    """Position of the parameter ``out``; -1 if there is none."""
+    if isinstance(function, np.ufunc):
+        return function.nin
+    owner = getattr(function, "__self__", None)
+    if owner is None or isinstance(owner, (np.ufunc, types.ModuleType)):
+        return _found_place(function)
+    return -1  # methods of generators and the like
+
+
+@functools.lru_cache(maxsize=1024)
+def _found_place(function: Callable[..., Any]) -> int:
+    try:
+        return list(inspect.signature(function).parameters).index("out")
+    except (TypeError, ValueError):
+        return -1
+
+
 class _Call:
     """One call: which arrays went in, and so which memory may come out."""
 
@@ -59,13 +80,22 @@ class _Call:
         self.device: Device = AUTO
 
     def run(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        out = keywords.get("out")
+        written = 0 if self.writes else -1
+        if any([isinstance(x, ArrayState) for x in arguments[1:]]):
+            place = _place_of_out(self.function)
+            if 0 < place < len(arguments):
+                written, out = place, arguments[place]
         hosts = []
         for position, argument in enumerate(arguments):
-            hosts.append(self._host(argument, self.writes and position == 0))
+            hosts.append(self._host(argument, position == written))
         named = {
             name: self._host(value, name == "out") for name, value in keywords.items()
         }
-        return self._wrap(self.function(*hosts, **named))
+        result = self.function(*hosts, **named)
+        if isinstance(out, ArrayState) and type(result) is np.ndarray:
+            return out  # also where NumPy gives a view of it
+        return self._wrap(result)
 
     def _host(self, x: Any, writing: bool) -> Any:
         if isinstance(x, ArrayState):
