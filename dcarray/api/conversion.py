@@ -1,5 +1,4 @@
-"""What other things become when they become arrays: lists, NumPy's arrays, those of other
-libraries."""
+"""What becomes of lists, NumPy's arrays and those of other libraries: arrays."""
 
 from __future__ import annotations
 

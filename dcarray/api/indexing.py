@@ -275,7 +275,7 @@ def _matrix_shape(arr: Any) -> tuple[int, ...]:
     shape = as_array(arr).shape
     if len(shape) != 2:
         raise ValueError("input array must be 2-d")
-    return shape  # type: ignore[no-any-return]
+    return shape
 
 
 @native

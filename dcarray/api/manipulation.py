@@ -182,8 +182,13 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
 @native
 def flip(m: Any, /, axis: Any = None) -> Any:
     """A view with the elements in reverse along all axes, or those of ``axis``."""
-    axes = unwrapped(axis)
-    return _view(m, lambda array: np.flip(array, axes))
+    x = as_array(m)
+    every = range(x.ndim) if axis is None else unwrapped(axis)
+    axes = np.lib.array_utils.normalize_axis_tuple(every, x.ndim)
+    backwards = slice(None, None, -1)
+    index = [backwards if place in axes else slice(None) for place in range(x.ndim)]
+    # The ellipsis makes a view of an array without axes too.
+    return moved(x, lambda array: array[(*index, ...)])
 
 
 @native

@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 _missing: Any = np._NoValue
+_numpy: Any = np
 
 
 def _device(device: str | Device | None, *operands: Any) -> Device:
@@ -125,7 +126,7 @@ def linspace(
     -------
     DeviceArray, or tuple of DeviceArray and number
     """
-    result = np.linspace(
+    result = _numpy.linspace(
         unwrapped(start),
         unwrapped(stop),
         unwrapped(num),
@@ -229,7 +230,7 @@ def tri(
 def _part(m: Any, k: Any, lower: bool) -> Any:
     x = as_array(m)
     shape = x.shape[-2:] if x.ndim > 1 else x.shape * 2
-    mask = np.tri(*shape, k=k if lower else k - 1, dtype=bool)
+    mask = _numpy.tri(*shape, k=k if lower else k - 1, dtype=bool)
     if not is_recordable(x.dtype):
         function = np.tril if lower else np.triu
         return placed(np.array(function(x._array(), k)), x._device)
@@ -344,7 +345,7 @@ def meshgrid(
 @native
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """The index of each place along each axis, as `numpy.indices`."""
-    found = np.indices(tuple(unwrapped(dimensions)), dtype, sparse)
+    found = _numpy.indices(tuple(unwrapped(dimensions)), dtype, sparse)
     if sparse:
         return tuple([placed(np.array(item)) for item in found])
     return placed(found)

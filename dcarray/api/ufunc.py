@@ -318,9 +318,14 @@ numpy.{ufunc.__name__} : the definition, bit for bit on the CPU.
 class Contraction(UFunc):
     """A ufunc that sums products over axes: `matmul` and its kin."""
 
-    def __init__(self, ufunc: np.ufunc, op: Op, summary: str) -> None:
-        super().__init__(ufunc, summary)
+    def __init__(self, function: Any, op: Op, summary: str) -> None:
+        # NumPy before 2.2 has no ufunc for some of them.
+        super().__init__(
+            function if isinstance(function, np.ufunc) else np.matmul, summary
+        )
+        self.numpy = function
         self.op = op
+        self.__name__ = self.__qualname__ = op.name
 
     def _run(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         assert self.op is not None

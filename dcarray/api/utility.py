@@ -34,17 +34,20 @@ __all__ = [
 ]
 
 
+_missing: Any = np._NoValue
+
+
 # --------------------------------------------------------------------------- questions
 @native
 def ndim(a: Any) -> int:
     """Number of axes."""
-    return a.ndim if hasattr(a, "ndim") else as_array(a).ndim  # type: ignore[no-any-return]
+    return int(a.ndim) if hasattr(a, "ndim") else as_array(a).ndim
 
 
 @native
 def shape(a: Any) -> tuple[int, ...]:
     """Lengths of the axes."""
-    return a.shape if hasattr(a, "shape") else as_array(a).shape  # type: ignore[no-any-return]
+    return tuple(a.shape) if hasattr(a, "shape") else as_array(a).shape
 
 
 @native
@@ -178,6 +181,6 @@ class vectorize(np.vectorize):
     """`numpy.vectorize`, with `DeviceArray`s as results."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not hasattr(self, "pyfunc") or self.pyfunc is np._NoValue:
+        if getattr(self, "pyfunc", _missing) is _missing:
             return super().__call__(*args, **kwargs)
         return on_host(DeviceArray, super().__call__, *args, **kwargs)

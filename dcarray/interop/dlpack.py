@@ -58,7 +58,8 @@ def from_dlpack(
         if copy is False and (target is None or target == x._device):
             return moved(x, lambda a: a[...])  # type: ignore[no-any-return]
         return convert(x, copy=copy, device=target)  # type: ignore[no-any-return]
-    on_host = tuple(x.__dlpack_device__())[0] in ON_CPU
+    kind, _ = x.__dlpack_device__()
+    on_host = kind in ON_CPU
     stays = target is None or target.kind in ("auto", "cpu")
     if copy is False and not (on_host and stays):
         raise ValueError(

@@ -35,9 +35,9 @@ class FunctionTable(dict[Any, Any]):
         for name in ours.__all__:
             function = vars(theirs).get(name)
             mine = vars(ours).get(name)
-            if mine is None or mine is function or isinstance(function, (type, np.ufunc)):
+            if mine is None or mine is function or not callable(function):
                 continue
-            if callable(function):
+            if not isinstance(function, (type, np.ufunc)):
                 self[function] = mine
 
     def get(self, key: Any, default: Any = None) -> Any:
