@@ -20,6 +20,9 @@ from numpy import (
     True_ as True_,
 )
 from numpy import (
+    _core as _core,  # NumPy's private parts, for programs that reach into them
+)
+from numpy import (
     asmatrix as asmatrix,
 )
 from numpy import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.linalg import LinAlgError
+from numpy.linalg import LinAlgError, lapack_lite
 from numpy.linalg._linalg import (
     EighResult,
     EigResult,
@@ -40,6 +40,7 @@ __all__ = [
     "eigvals",
     "eigvalsh",
     "inv",
+    "lapack_lite",
     "lstsq",
     "matmul",
     "matrix_norm",

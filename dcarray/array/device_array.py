@@ -122,15 +122,18 @@ class DeviceArray(Picking):
 
     @property
     def base(self) -> Any:
-        """The array whose memory this one shows, or None.
-
-        Views know their memory, not the array that they were taken from.
-        """
+        """The array whose memory this one shows, or None."""
         if self._device.kind not in ("auto", "cpu"):
             return None
         host = self._array()
         binding = self._binding
-        if binding is None or binding.value.buffer is None:
+        if binding is None:
+            return None
+        for known in binding.hosts:
+            array = known()
+            if array is not None and array._host.flags.owndata:
+                return None if array is self else array
+        if binding.value.buffer is None:
             return None
         root = binding.value.buffer.root
         if root is None:

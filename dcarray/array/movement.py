@@ -40,7 +40,7 @@ def reshaped(
         return _reshaped_on_device(x, shape, order, copy)
     host = x._array()
     result = np.reshape(host, shape, order=order, copy=copy)
-    if copy is not True and np.may_share_memory(result, host):
+    if copy is not True and (not host.size or np.may_share_memory(result, host)):
         return x._host_sibling(result)
     return type(x)._of_host(result, x._device)
 
