@@ -66,6 +66,9 @@ def reduction(
                 dtype=result.dtype,
                 casting="unsafe",
             )
+        if dtype is not None and result.dtype != dtype:
+            # Narrow integers were added up in wide ones, which end in the same bits.
+            result = calls.cast(type(x), result, np.dtype(dtype))
     return _given_back(result, out)
 
 
