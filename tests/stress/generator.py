@@ -10,6 +10,7 @@ import numpy as np
 
 from .programs import (
     ARITHMETIC,
+    ASTRAY,
     BINARY,
     BITWISE,
     COMPLEX,
@@ -514,7 +515,10 @@ class Generator:
         elif r.random() < 0.1:
             options += ", casting='same_kind'"
         if r.random() < 0.4:
-            text = f"m.{r.choice(UNARY)}(r[{x}], {options})"
+            name = r.choice(UNARY)
+            if name in ASTRAY:
+                return False
+            text = f"m.{name}(r[{x}], {options})"
         else:
             name = r.choice(BINARY)
             if "power" in name or name in UNDECIDED:
