@@ -303,21 +303,21 @@ class DeviceArray(Picking):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        if self._device.kind not in ("auto", "cpu") and (
+        on_cpu = self._device.kind in _DLPACK_ON_CPU
+        if not on_cpu and (
             dl_device is None or tuple(dl_device) != (1, 0) or copy is False
         ):
             raise BufferError(
                 f"__dlpack__: the array is on {self._device}; ask for a copy on the "
                 "CPU with dl_device=(1, 0), or move it with to_device()"
             )
-        on_cpu = self._device.kind in ("auto", "cpu")
         source = export.exported(self) if on_cpu and not copy else self.get()
         return source.__dlpack__(
             stream=stream, max_version=max_version, dl_device=dl_device, copy=None
         )
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        if self._device.kind in ("auto", "cpu"):
+        if self._device.kind in _DLPACK_ON_CPU:
             return (1, 0)
         return (12, self._device.index)  # kDLExtDev
 
@@ -361,6 +361,10 @@ class DeviceArray(Picking):
             return handler(*arguments, **keywords)
         return call_numpy(type(self), function, *arguments, **keywords)
 
+
+_DLPACK_ON_CPU = ("auto", "cpu", "test")
+"""Devices whose arrays DLPack knows as the CPU's.  The simulated device has no number of
+its own in DLPack: what it exports lives on the host from then on."""
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """Versions of the Python Array API standard that the namespace serves."""
