@@ -17,7 +17,14 @@ from ..config import current
 from ..ops.spec import Op
 from .coverage import native
 
-__all__ = ["call_row", "named_device", "presented", "served", "stored_in"]
+__all__ = [
+    "call_row",
+    "correction_of",
+    "named_device",
+    "presented",
+    "served",
+    "stored_in",
+]
 
 
 def named_device(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Device:
@@ -52,6 +59,15 @@ def presented(result: Any) -> Any:
     if isinstance(result, DeviceArray) and not result.shape:
         return result._array()[()] if current().scalars == "numpy" else result
     return result
+
+
+def correction_of(ddof: float, correction: Any) -> float:
+    """What `var` takes off the number of elements: NumPy's name or the standard's."""
+    if correction is np._NoValue:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction  # type: ignore[no-any-return]
 
 
 def stored_in(out: Any, result: Any) -> Any:

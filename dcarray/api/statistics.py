@@ -207,7 +207,7 @@ def var(
         The mean, with the reduced axes kept, where it is known already.
     """
     if isinstance(a, DeviceArray):
-        ddof = _correction(ddof, correction)
+        ddof = calling.correction_of(ddof, correction)
         return a.var(axis, dtype, out, ddof, keepdims, where=where, mean=mean)
     options = {"where": where, "mean": mean, "correction": correction}
     return on_host(DeviceArray, np.var, a, axis, dtype, out, ddof, keepdims, **options)
@@ -228,18 +228,10 @@ def std(
 ) -> Any:
     """Standard deviation along ``axis``, as `numpy.std`; parameters as for `var`."""
     if isinstance(a, DeviceArray):
-        ddof = _correction(ddof, correction)
+        ddof = calling.correction_of(ddof, correction)
         return a.std(axis, dtype, out, ddof, keepdims, where=where, mean=mean)
     options = {"where": where, "mean": mean, "correction": correction}
     return on_host(DeviceArray, np.std, a, axis, dtype, out, ddof, keepdims, **options)
-
-
-def _correction(ddof: float, correction: Any) -> float:
-    if correction is _missing:
-        return ddof
-    if ddof != 0:
-        raise ValueError("ddof and correction can't be provided simultaneously.")
-    return correction  # type: ignore[no-any-return]
 
 
 @native
