@@ -1572,7 +1572,7 @@ __all__ = [
     *[name for name in _SOMETIMES if name in _np.__all__],
 ]
 
-_OWN = ("errors", "fft", "linalg", "nn", "random", "testing")
+_OWN = ("errors", "fft", "lib", "linalg", "nn", "random", "testing")
 """Submodules, imported when they are asked for."""
 
 _NUMPY = (
@@ -1582,7 +1582,6 @@ _NUMPY = (
     "emath",
     "exceptions",
     "f2py",
-    "lib",
     "ma",
     "polynomial",
     "rec",

@@ -23,6 +23,7 @@ LAYERS = [
     "lazy",
     "array",
     "api",
+    "lib",
     "linalg",
     "fft",
     "random",
