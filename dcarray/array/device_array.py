@@ -14,6 +14,7 @@ from ..layout import phantom
 from ..ops.elementwise import BY_UFUNC
 from . import calls, export, indexing
 from .fallback import call_numpy, on_host
+from .flat import FlatIterator
 from .movement import moved
 from .picking import Picking
 from .state import HostArray
@@ -57,8 +58,8 @@ class DeviceArray(Picking):
         host = np.ndarray(shape, dtype, buffer, offset, strides, order)
         return cls._of_host(host) if buffer is None else cls._of_shared(host)
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         """`numpy.ndarray` in a NumPy program, whose tools ask
         ``isinstance(x, numpy.ndarray)``, `numpy.testing` first of all."""
         return np.ndarray if current().scalars == "numpy" else type(self)
@@ -185,7 +186,7 @@ class DeviceArray(Picking):
     def flat(self) -> Any:
         """An iterator over the elements, as `numpy.ndarray.flat`."""
         export.host_allowed(self, "flat")
-        return export.exported(self).flat
+        return FlatIterator(self)
 
     @flat.setter
     def flat(self, value: Any) -> None:
@@ -363,8 +364,8 @@ class DeviceArray(Picking):
 
 
 _DLPACK_ON_CPU = ("auto", "cpu", "test")
-"""Devices whose arrays DLPack knows as the CPU's.  The simulated device has no number of
-its own in DLPack: what it exports lives on the host from then on."""
+"""Devices whose arrays DLPack knows as the CPU's.  The simulated device has no number
+of its own in DLPack: what it exports lives on the host from then on."""
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """Versions of the Python Array API standard that the namespace serves."""
