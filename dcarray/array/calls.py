@@ -6,7 +6,7 @@ call on the inner arrays.  Everything else is written down in the graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,12 +16,15 @@ from ..config import config, current
 from ..dtypes import DType, is_recordable
 from ..errors import DTypeError
 from ..layout import Layout, broadcast_shapes, broadcast_strides
-from ..lazy import errstate, execute, graph, route
+from ..lazy import errstate, execute, graph
 from ..lazy.graph import Read, Value
-from ..lazy.libraries import call_library
+from ..lazy.record import record
 from ..ops.elementwise import CAST, LESS, POWER, WHERE
 from ..ops.reduction import ANY
-from ..ops.spec import Kind, Op, Signature
+from ..ops.spec import Op, Signature
+from .choice import needs_numpy
+from .library import library
+from .operands import as_host, as_operand, device_of, wrap
 from .state import ArrayState, check_dtype, is_foreign
 
 __all__ = [
@@ -30,43 +33,19 @@ __all__ = [
     "cast",
     "device_of",
     "elementwise",
-    "is_writeable",
     "library",
     "record_quickly",
-    "runs_at_once",
     "wrap",
     "write",
 ]
 
 Array = TypeVar("Array", bound=ArrayState)
 
-_NUMBERS = (int, float, complex, bool)
 SCALARS = frozenset({complex, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")})
 """Types of numbers, beside int and float, that NumPy and the graph take as they are."""
 
 
 # --------------------------------------------------------------------------- results
-def wrap(cls: type[Array], result: Any, device: Device = AUTO) -> Any:
-    """What NumPy returned, as arrays: memory that nobody else knows.
-
-    Tuples and lists are wrapped item by item; what is no array stays.
-    """
-    kind = type(result)
-    if kind is np.ndarray:
-        if result.ndim == 0 and current().scalars == "numpy":
-            return result[()]
-        return cls._of_host(result, device)
-    if isinstance(result, np.generic):
-        if current().scalars == "numpy":
-            return result
-        return cls._of_host(np.asarray(result), device)
-    if kind is tuple:
-        return tuple([wrap(cls, item, device) for item in result])
-    if kind is list:
-        return [wrap(cls, item, device) for item in result]
-    return result
-
-
 def _finish(cls: type[Array], values: Sequence[Value]) -> Any:
     """Arrays for values that were recorded."""
     arrays: list[Any] = []
@@ -121,7 +100,7 @@ def record_quickly(op: Op, *operands: Any) -> Any:
         reads.append(read)
     assert cls is not None
     try:
-        values = graph.record(op, reads, AUTO, mask)
+        values = record(op, reads, AUTO, mask)
     except OverflowError:
         return None
     if len(values) > 1:
@@ -131,34 +110,6 @@ def record_quickly(op: Op, *operands: Any) -> Any:
     if not graph.within_bounds(value):
         execute.evaluate(values)
     return array
-
-
-# -------------------------------------------------------------------------- operands
-def as_operand(x: Any) -> Any:
-    """An `ArrayState`, a number, or a NumPy array made of anything else."""
-    if isinstance(x, (ArrayState, *_NUMBERS, np.ndarray, np.generic)):
-        return x
-    return np.asarray(_unwrapped(x))
-
-
-def _unwrapped(x: Any) -> Any:
-    """Lists and tuples with arrays in them, with NumPy arrays instead."""
-    if isinstance(x, ArrayState):
-        return x._array()
-    if type(x) in (list, tuple):
-        return type(x)([_unwrapped(item) for item in x])
-    return x
-
-
-def device_of(operands: Sequence[Any], name: str) -> Device:
-    """The label of a result of these operands."""
-    return graph.common_device(
-        [x._device for x in operands if isinstance(x, ArrayState)], name
-    )
-
-
-def _as_host(x: Any) -> Any:
-    return x._array() if isinstance(x, ArrayState) else x
 
 
 # ----------------------------------------------------------------------- elementwise
@@ -202,7 +153,7 @@ def elementwise(
             device = graph.common_device((device, target._device), op.name)
     where = keywords.pop("where", True)
     mask = errstate.capture()
-    if _runs_at_once(op, operands, outs, where, keywords, device, mask):
+    if needs_numpy(op, operands, outs, where, keywords, device, mask):
         return _at_once(cls, op, operands, outs, where, keywords, device)
     signature = _signature(op, operands, keywords)
     if any(not is_recordable(d) for d in signature.inputs + signature.outputs):
@@ -210,7 +161,7 @@ def elementwise(
     if op is POWER and signature.inputs[1].kind == "i":
         _refuse_negative(cls, operands[1])
     try:
-        values = graph.record(
+        values = record(
             op, [_as_recorded(x) for x in operands], device, max(mask, 0), signature
         )
     except OverflowError:
@@ -270,93 +221,6 @@ def _quickly(cls: type[Array], op: Op, operands: Sequence[Any]) -> Any:
     return record_quickly(op, *operands)
 
 
-def _runs_at_once(
-    op: Op,
-    operands: Sequence[Any],
-    outs: Sequence[Any],
-    where: Any,
-    keywords: dict[str, Any],
-    device: Device,
-    mask: int,
-) -> bool:
-    """Whether NumPy should do it here and now."""
-    arrays = [x for x in operands if isinstance(x, ArrayState)]
-    for x in operands:
-        if not isinstance(x, _NUMBERS) and not is_recordable(x.dtype):
-            return True
-    if not (device is AUTO or device.kind in ("auto", "cpu")):
-        return False
-    # Foreign memory in `out` can be written at any time, and so can read-only views
-    # not be written at all: NumPy says so in its own words.
-    for target in outs:
-        if target is not None and (
-            not isinstance(target, ArrayState)
-            or target._is_shared()
-            or not is_writeable(target)
-            or not is_recordable(target.dtype)
-        ):
-            return True
-    if where is not True or not arrays:
-        return True
-    if keywords.keys() - {"casting", "dtype"} or mask == errstate.IMMEDIATE:
-        return True
-    if op is POWER and _integers(operands):
-        return True  # the loop may raise: an exponent below zero
-    below = current().eager_below
-    if all(x._host is not None and not x._host.shape for x in arrays):
-        return True
-    small = True
-    for x in arrays:
-        if x._host is None or x.size >= below:
-            small = False
-        if not _is_aligned(x):
-            return True
-    if small and below:
-        return True
-    return _pointless(operands, outs)
-
-
-def runs_at_once(op: Op, operands: Sequence[Any], device: Device) -> bool:
-    """Whether NumPy should do a plain ``op(*operands)`` here and now."""
-    for x in operands:
-        if not isinstance(x, (ArrayState, *_NUMBERS, np.ndarray, np.generic)):
-            return device is AUTO or device.kind in ("auto", "cpu")
-    return _runs_at_once(op, operands, (), True, {}, device, errstate.capture())
-
-
-def _integers(operands: Sequence[Any]) -> bool:
-    return all(
-        isinstance(x, int) or (not isinstance(x, _NUMBERS) and x.dtype.kind in "bui")
-        for x in operands
-    )
-
-
-def _is_aligned(x: ArrayState) -> bool:
-    host = x._host
-    return host is None or host.flags.aligned
-
-
-def is_writeable(x: ArrayState) -> bool:
-    """Whether elements can be assigned."""
-    host = x._host
-    return host.flags.writeable if host is not None else not x._locked
-
-
-def _pointless(operands: Sequence[Any], outs: Sequence[Any]) -> bool:
-    """Whether recording gains nothing: memory of outsiders is read at once, and alone,
-    with nothing pending to fuse it with."""
-    foreign = pending = False
-    for x in operands:
-        if is_foreign(x):
-            foreign = True
-        elif isinstance(x, ArrayState):
-            if x._is_shared():
-                foreign = True
-            elif x._is_pending():
-                pending = True
-    return foreign and not pending
-
-
 def _at_once(
     cls: type[Array],
     op: Op,
@@ -369,8 +233,8 @@ def _at_once(
     """One NumPy call."""
     given = dict(keywords)
     if where is not True:
-        given["where"] = _as_host(where)
-    hosts = [_as_host(x) for x in operands]
+        given["where"] = as_host(where)
+    hosts = [as_host(x) for x in operands]
     if outs:
         targets = tuple(
             [x._writable_array() if isinstance(x, ArrayState) else x for x in outs]
@@ -440,7 +304,7 @@ def _masked(
         other = _as_recorded(target) if target is not None else value.dtype.type(0)
         read = Read(value, value.layout, value.dtype)
         operands = (_as_recorded(as_operand(where)), read, other)
-        chosen.extend(graph.record(WHERE, operands, device))
+        chosen.extend(record(WHERE, operands, device))
     return tuple(chosen)
 
 
@@ -477,7 +341,7 @@ def write(target: ArrayState, value: Value) -> None:
     """Store a recorded result in an array, one kernel if it can be."""
     read = Read(value, value.layout, value.dtype)
     if value.dtype != target.dtype:
-        (value,) = graph.record(
+        (value,) = record(
             CAST,
             (read,),
             target._device,
@@ -517,7 +381,7 @@ def can_record(x: ArrayState) -> bool:
 
 def cast(cls: type[Array], x: Array, dtype: DType, mask: int = 0) -> Array:
     """A converted copy, recorded."""
-    (value,) = graph.record(
+    (value,) = record(
         CAST, (x._read(),), x._device, mask, Signature((x.dtype,), (dtype,))
     )
     check_dtype(dtype, x._device)
@@ -525,52 +389,3 @@ def cast(cls: type[Array], x: Array, dtype: DType, mask: int = 0) -> Array:
     if not graph.within_bounds(value):
         execute.evaluate((value,))
     return array
-
-
-# ------------------------------------------------------------------- what does not fuse
-def oracle(op: Op) -> Callable[..., Any]:
-    """NumPy's function for a whole operation."""
-    return op.numpy.accumulate if op.kind is Kind.SCAN else op.numpy  # type: ignore[attr-defined]
-
-
-def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -> Any:
-    """Call an operation that does not fuse, on the operands' device."""
-    operands = [as_operand(x) if _is_arraylike(x) else x for x in operands]
-    device = device_of(operands, op.name)
-    if route.candidates(device) == ["cpu"] or _is_host_only(operands, device):
-        hosts = [_as_host(x) for x in operands]
-        named = {name: _as_host(x) for name, x in options.items()}
-        return wrap(cls, oracle(op)(*hosts, **named), device)
-    given = [_moved(cls, x, device)._read() if _is_array(x) else x for x in operands]
-    options = {
-        name: x._read() if isinstance(x, ArrayState) else x
-        for name, x in options.items()
-    }
-    results = [
-        cls._of_buffer(buffer, layout, dtype, device)
-        for buffer, layout, dtype in call_library(
-            op, oracle(op), given, device, options
-        )
-    ]
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-def _is_host_only(operands: Sequence[Any], device: Device) -> bool:
-    """Whether ``auto`` has no choice: other devices do not know these dtypes."""
-    return device.kind in ("auto", "cpu") and not all(
-        [is_recordable(x.dtype) for x in operands if _is_array(x)]
-    )
-
-
-def _is_array(x: Any) -> bool:
-    return isinstance(x, (ArrayState, np.ndarray))
-
-
-def _is_arraylike(x: Any) -> bool:
-    return (
-        not isinstance(x, (str, bytes, slice)) and x is not None and x is not Ellipsis
-    )
-
-
-def _moved(cls: type[Array], x: Any, device: Device) -> ArrayState:
-    return x if isinstance(x, ArrayState) else cls._of_shared(x)

@@ -130,7 +130,8 @@ def array_interface(x: ArrayState) -> dict[str, Any]:
     host_allowed(x, "__array_interface__")
     host = exported(x)
     interface = host.__array_interface__
-    if isinstance(host.base, Exporter):
+    owner: object = host.base
+    if isinstance(owner, Exporter):
         low, high = Layout(host.shape, host.strides).span(host.itemsize)
         start = address_of(host)
         memory = np.asarray(_Lent(host, start + low, high - low)).view(_Memory)

@@ -12,6 +12,7 @@ from ..dtypes import DType
 from ..layout import Layout
 from ..lazy import errstate, execute, graph
 from ..lazy.graph import Read
+from ..lazy.record import record
 from ..ops import elementwise as ops
 from ..ops.reduction import ALL, ANY, PROD, SUM
 from ..ops.spec import Op, Signature
@@ -84,7 +85,7 @@ def placed(result: ArrayState, out: ArrayState) -> Any:
             f"Cannot cast reduction result from {result.dtype!r} to {out.dtype!r} with "
             "casting rule 'same_kind'"
         )
-    (value,) = graph.record(
+    (value,) = record(
         ops.CAST,
         (result._read(),),
         out._device,
@@ -105,7 +106,7 @@ def fused(x: ArrayState, op: Op, axes: tuple[int, ...], keep: bool) -> Any:
         return result
     read = x._read()
     if dtype != x.dtype:
-        (value,) = graph.record(
+        (value,) = record(
             ops.CAST, (read,), x._device, 0, Signature((x.dtype,), (dtype,))
         )
         read = Read(value, value.layout, value.dtype)

@@ -11,11 +11,12 @@ from ..config import current
 from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import execute, graph
 from ..lazy.graph import Read
+from ..lazy.record import record
 from ..ops.elementwise import CAST
 from ..ops.indexing import GET, PUT
 from ..ops.spec import Signature
 from . import calls
-from .state import ArrayState
+from .state import ArrayState, is_writeable
 
 __all__ = ["get_item", "set_item"]
 
@@ -125,7 +126,7 @@ def _gather(x: ArrayState, key: Any) -> Any:
 # ----------------------------------------------------------------------------- writing
 def set_item(x: ArrayState, key: Any, value: Any) -> None:
     """``x[key] = value``."""
-    if not calls.is_writeable(x):
+    if not is_writeable(x):
         raise ValueError("assignment destination is read-only")
     host = x._host
     if host is not None and _is_simple(key):
@@ -196,7 +197,7 @@ def _store(view: ArrayState, value: ArrayState) -> bool:
 
 def _assign(view: ArrayState, value: ArrayState) -> None:
     """Store through a conversion node, which also broadcasts."""
-    (recorded,) = graph.record(
+    (recorded,) = record(
         CAST,
         (value._read(),),
         view._device,
@@ -236,7 +237,7 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
     spread = Layout(
         view.shape, broadcast_strides(read.layout, view.shape), read.layout.offset
     )
-    (recorded,) = graph.record(
+    (recorded,) = record(
         CAST,
         (Read(read.value, spread, read.dtype),),
         view._device,

@@ -22,13 +22,12 @@ from .calls import (
     SCALARS,
     device_of,
     elementwise,
-    is_writeable,
     library,
     record_quickly,
-    runs_at_once,
     wrap,
 )
-from .state import ArrayState
+from .choice import runs_at_once
+from .state import ArrayState, is_writeable
 
 __all__ = ["Operators"]
 

@@ -27,7 +27,7 @@ from .fused import (
     presented,
     reduced_axes,
 )
-from .state import ArrayState, is_foreign
+from .state import ArrayState, is_foreign, is_writeable
 
 __all__ = ["mean", "reduction", "variance"]
 
@@ -129,7 +129,7 @@ def through_numpy(
     host = x._array()
     if out is not None:
         if isinstance(out, ArrayState):
-            if not calls.is_writeable(out):
+            if not is_writeable(out):
                 raise ValueError("output array is read-only")
             method(host, axis=axis, out=out._writable_array(), **given)
         else:
@@ -184,10 +184,8 @@ def _divided(total: ArrayState, count: float) -> Any:
     """A sum divided by a count, which NumPy takes for an integer of full width."""
     host = total._array()
     divisor = np.intp(count) if float(count).is_integer() else np.float64(count)
-    return type(total)._of_host(
-        np.true_divide(host, divisor, out=np.empty_like(host), casting="unsafe"),
-        total._device,
-    )
+    np.true_divide(host, divisor, out=host, casting="unsafe")
+    return total
 
 
 def variance(

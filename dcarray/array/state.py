@@ -20,9 +20,19 @@ from ..layout import Layout
 from ..lazy import execute, graph, recover
 from ..lazy.graph import Binding, Read, State, Value
 
-__all__ = ["ArrayState", "HostArray", "check_dtype", "is_foreign"]
+__all__ = [
+    "NUMBERS",
+    "is_writeable",
+    "ArrayState",
+    "HostArray",
+    "check_dtype",
+    "is_foreign",
+]
 
 HostArray: TypeAlias = np.ndarray[Any, Any]
+
+NUMBERS = (int, float, complex, bool)
+"""Python's types of numbers."""
 
 _new = object.__new__
 _reference = weakref.ref
@@ -313,6 +323,12 @@ class ArrayState:
         """Number of elements."""
         host = self._host
         return host.size if host is not None else self._view[0].size  # type: ignore[index]
+
+
+def is_writeable(x: ArrayState) -> bool:
+    """Whether elements can be assigned."""
+    host = x._host
+    return host.flags.writeable if host is not None else not x._locked
 
 
 def is_foreign(x: object) -> bool:

@@ -23,8 +23,10 @@ from ..ops.program import Program
 from ..ops.spec import Op, Signature
 from ..profile import Event, count, emit, is_active
 from . import errstate, recover, route
-from .fuse import Group, Target, fuse, fuse_plain
-from .graph import Read, State, Value, lock, pending_readers, record
+from .fuse import Group, Target, fuse
+from .graph import Read, State, Value, lock, pending_readers
+from .plain import fuse_plain
+from .record import record
 
 __all__ = [
     "evaluate",

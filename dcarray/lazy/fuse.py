@@ -20,7 +20,7 @@ from ..ops.program import Inner, Node, Program, Reduction
 from ..ops.spec import Op
 from .graph import Expr, Read, State, Value, pending_readers
 
-__all__ = ["Group", "Target", "fuse", "fuse_plain"]
+__all__ = ["Group", "Target", "fuse", "outlives"]
 
 
 @dataclass(slots=True)
@@ -118,134 +118,6 @@ def fuse(target: Target) -> Group:
     )
     root = _walk(builder, read, target)
     return _finish(builder, root, target)
-
-
-# --------------------------------------------------------------------- the short way
-_programs: dict[tuple[Any, ...], Program] = {}
-
-
-def fuse_plain(root: Value) -> Group | None:
-    """`fuse` where every array has the one C-contiguous layout of the shape.
-
-    The program is found by a key that is cheap to build: for each operation its row,
-    its dtypes and the numbers of its inputs.  None where anything asks for the long
-    way.
-    """
-    expr = root.expr
-    if expr is None or not expr.plain:
-        return None
-    limit = current().max_group_nodes
-    leaves: list[Read] = []
-    scalars: list[Any] = []
-    exprs: list[Expr] = []
-    values: list[Value] = []
-    key: list[Any] = []
-    # Leaves and scalars are numbered from 0 with bits to tell them from nodes.
-    slots: dict[int, int] = {}
-    uses: dict[int, int] = {}
-    numbers: dict[int, int] = {}
-    stack: list[Expr] = [expr]
-    entered: set[int] = set()
-    while stack:
-        expr = stack[-1]
-        if len(expr.results) != 1 or not expr.plain:
-            return None
-        if id(expr) not in entered:
-            entered.add(id(expr))
-            if len(entered) > limit:
-                return None
-            deeper = False
-            for operand in reversed(expr.inputs):
-                if type(operand) is Read:
-                    value = operand[0]
-                    inner = value.expr
-                    if (
-                        inner is not None
-                        and value.state == _PENDING
-                        and id(value) not in slots
-                        and id(inner) not in entered
-                    ):
-                        if operand[1] is not value.layout:
-                            return None
-                        stack.append(inner)
-                        deeper = True
-            if deeper:
-                continue
-        stack.pop()
-        result = expr.results[0]()
-        if result is None:
-            return None
-        if id(result) in slots:
-            continue
-        key.append(expr.op)
-        key.append(expr.signature)
-        for operand in expr.inputs:
-            if type(operand) is Read:
-                source = operand[0]
-                name = id(source)
-                slot = slots.get(name)
-                if slot is None:
-                    if source.expr is not None:
-                        return None  # running elsewhere
-                    if operand[2] != source.dtype:
-                        name = id(operand)
-                    slot = -1 - len(leaves)
-                    slots[name] = slot
-                    leaves.append(operand)
-                    key.append(operand[2])
-                uses[name] = uses.get(name, 0) + 1
-                key.append(slot)
-            else:
-                slot = numbers.get(id(operand))
-                if slot is None:
-                    slot = numbers[id(operand)] = len(scalars)
-                    scalars.append(operand)
-                key.append(_SCALAR_MARK)
-                key.append(slot)
-        slots[id(result)] = len(values)
-        values.append(result)
-        exprs.append(expr)
-    if len(leaves) > current().max_group_inputs:
-        return None
-    outputs = [root]
-    for value in values:
-        if value is root:
-            continue
-        readers = value.readers
-        more = readers is not None and len(readers) > uses[id(value)]
-        if (value.is_bound() or more) and _outlives(value, {id(v) for v in values}):
-            outputs.append(value)
-            key.append(slots[id(value)])
-    found = tuple(key)
-    program = _programs.get(found)
-    if program is None:
-        group = fuse(Target(Read(root, root.layout, root.dtype)))
-        # Only where both number alike may the program be found by the short key.
-        if (
-            not group.blockers
-            and [r.value for r in group.leaves] == [r.value for r in leaves]
-            and [id(s) for s in group.scalars] == [id(s) for s in scalars]
-            and group.exprs == exprs
-            and [v for v, _ in group.outputs] == outputs
-        ):
-            if len(_programs) > 4096:
-                _programs.clear()
-            _programs[found] = group.program
-        return group
-    return Group(
-        program,
-        root.layout.shape,
-        leaves,
-        scalars,
-        [(value, value.layout) for value in outputs],
-        exprs,
-        values,
-        [],
-    )
-
-
-_PENDING = State.PENDING
-_SCALAR_MARK = "scalar"
 
 
 def _fastest(shape: Shape, strides: Strides) -> int | None:
@@ -463,7 +335,7 @@ def _finish(builder: _Builder, root: tuple[str, int], target: Target) -> Group:
             continue
         if any(value is known for known, _ in outputs):
             continue
-        if layout.size == value.layout.size and _outlives(value, computed):
+        if layout.size == value.layout.size and outlives(value, computed):
             outputs.append((value, layout))
             slots.append(slot(("node", index)))
     reduction = None
@@ -499,7 +371,7 @@ def _finish(builder: _Builder, root: tuple[str, int], target: Target) -> Group:
     )
 
 
-def _outlives(value: Value, computed: set[int]) -> bool:
+def outlives(value: Value, computed: set[int]) -> bool:
     """Whether the value is still wanted once the group has run."""
     if value.is_bound():
         return True

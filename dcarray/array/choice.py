@@ -1,0 +1,99 @@
+"""Whether an operation is one NumPy call here and now, or is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..backends.registry import AUTO, Device
+from ..config import current
+from ..dtypes import is_recordable
+from ..lazy import errstate
+from ..ops.elementwise import POWER
+from ..ops.spec import Op
+from .state import NUMBERS, ArrayState, is_foreign, is_writeable
+
+__all__ = ["needs_numpy", "runs_at_once"]
+
+
+def needs_numpy(
+    op: Op,
+    operands: Sequence[Any],
+    outs: Sequence[Any],
+    where: Any,
+    keywords: dict[str, Any],
+    device: Device,
+    mask: int,
+) -> bool:
+    """Whether NumPy should do it here and now."""
+    arrays = [x for x in operands if isinstance(x, ArrayState)]
+    for x in operands:
+        if not isinstance(x, NUMBERS) and not is_recordable(x.dtype):
+            return True
+    if not (device is AUTO or device.kind in ("auto", "cpu")):
+        return False
+    # Foreign memory in `out` can be written at any time, and so can read-only views
+    # not be written at all: NumPy says so in its own words.
+    for target in outs:
+        if target is not None and (
+            not isinstance(target, ArrayState)
+            or target._is_shared()
+            or not is_writeable(target)
+            or not is_recordable(target.dtype)
+        ):
+            return True
+    if where is not True or not arrays:
+        return True
+    if keywords.keys() - {"casting", "dtype"} or mask == errstate.IMMEDIATE:
+        return True
+    if op is POWER and _integers(operands):
+        return True  # the loop may raise: an exponent below zero
+    below = current().eager_below
+    if all(x._host is not None and not x._host.shape for x in arrays):
+        return True
+    small = True
+    for x in arrays:
+        if x._host is None or x.size >= below:
+            small = False
+        if not _is_aligned(x):
+            return True
+    if small and below:
+        return True
+    return _pointless(operands, outs)
+
+
+def runs_at_once(op: Op, operands: Sequence[Any], device: Device) -> bool:
+    """Whether NumPy should do a plain ``op(*operands)`` here and now."""
+    for x in operands:
+        if not isinstance(x, (ArrayState, *NUMBERS, np.ndarray, np.generic)):
+            return device is AUTO or device.kind in ("auto", "cpu")
+    return needs_numpy(op, operands, (), True, {}, device, errstate.capture())
+
+
+def _integers(operands: Sequence[Any]) -> bool:
+    return all(
+        isinstance(x, int) or (not isinstance(x, NUMBERS) and x.dtype.kind in "bui")
+        for x in operands
+    )
+
+
+def _is_aligned(x: ArrayState) -> bool:
+    host = x._host
+    return host is None or host.flags.aligned
+
+
+def _pointless(operands: Sequence[Any], outs: Sequence[Any]) -> bool:
+    """Whether recording gains nothing: memory of outsiders is read at once, and alone,
+    with nothing pending to fuse it with."""
+    foreign = pending = False
+    for x in operands:
+        if is_foreign(x):
+            foreign = True
+        elif isinstance(x, ArrayState):
+            if x._is_shared():
+                foreign = True
+            elif x._is_pending():
+                pending = True
+    return foreign and not pending

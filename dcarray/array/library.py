@@ -1,0 +1,68 @@
+"""Calls of operations that do not fuse: sorting, picking, products, solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..backends.registry import Device
+from ..dtypes import is_recordable
+from ..lazy import route
+from ..lazy.libraries import call_library
+from ..ops.spec import Kind, Op
+from .operands import as_host, as_operand, device_of, wrap
+from .state import ArrayState
+
+__all__ = ["library", "oracle"]
+
+Array = TypeVar("Array", bound=ArrayState)
+
+
+def oracle(op: Op) -> Callable[..., Any]:
+    """NumPy's function for a whole operation."""
+    return op.numpy.accumulate if op.kind is Kind.SCAN else op.numpy  # type: ignore[attr-defined]
+
+
+def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -> Any:
+    """Call an operation that does not fuse, on the operands' device."""
+    operands = [as_operand(x) if _is_arraylike(x) else x for x in operands]
+    device = device_of(operands, op.name)
+    if route.candidates(device) == ["cpu"] or _is_host_only(operands, device):
+        hosts = [as_host(x) for x in operands]
+        named = {name: as_host(x) for name, x in options.items()}
+        return wrap(cls, oracle(op)(*hosts, **named), device)
+    given = [_moved(cls, x, device)._read() if _is_array(x) else x for x in operands]
+    options = {
+        name: x._read() if isinstance(x, ArrayState) else x
+        for name, x in options.items()
+    }
+    results = [
+        cls._of_buffer(buffer, layout, dtype, device)
+        for buffer, layout, dtype in call_library(
+            op, oracle(op), given, device, options
+        )
+    ]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _is_host_only(operands: Sequence[Any], device: Device) -> bool:
+    """Whether ``auto`` has no choice: other devices do not know these dtypes."""
+    return device.kind in ("auto", "cpu") and not all(
+        [is_recordable(x.dtype) for x in operands if _is_array(x)]
+    )
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, (ArrayState, np.ndarray))
+
+
+def _is_arraylike(x: Any) -> bool:
+    return (
+        not isinstance(x, (str, bytes, slice)) and x is not None and x is not Ellipsis
+    )
+
+
+def _moved(cls: type[Array], x: Any, device: Device) -> ArrayState:
+    return x if isinstance(x, ArrayState) else cls._of_shared(x)

@@ -1,0 +1,65 @@
+"""What goes into an operation, and what comes out of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..backends.registry import AUTO, Device
+from ..config import current
+from ..lazy import graph
+from .state import NUMBERS, ArrayState
+
+__all__ = ["as_host", "as_operand", "device_of", "wrap"]
+
+Array = TypeVar("Array", bound=ArrayState)
+
+
+def wrap(cls: type[Array], result: Any, device: Device = AUTO) -> Any:
+    """What NumPy returned, as arrays: memory that nobody else knows.
+
+    Tuples and lists are wrapped item by item; what is no array stays.
+    """
+    kind = type(result)
+    if kind is np.ndarray:
+        if result.ndim == 0 and current().scalars == "numpy":
+            return result[()]
+        return cls._of_host(result, device)
+    if isinstance(result, np.generic):
+        if current().scalars == "numpy":
+            return result
+        return cls._of_host(np.asarray(result), device)
+    if kind is tuple:
+        return tuple([wrap(cls, item, device) for item in result])
+    if kind is list:
+        return [wrap(cls, item, device) for item in result]
+    return result
+
+
+def as_operand(x: Any) -> Any:
+    """An `ArrayState`, a number, or a NumPy array made of anything else."""
+    if isinstance(x, (ArrayState, *NUMBERS, np.ndarray, np.generic)):
+        return x
+    return np.asarray(_unwrapped(x))
+
+
+def _unwrapped(x: Any) -> Any:
+    """Lists and tuples with arrays in them, with NumPy arrays instead."""
+    if isinstance(x, ArrayState):
+        return x._array()
+    if type(x) in (list, tuple):
+        return type(x)([_unwrapped(item) for item in x])
+    return x
+
+
+def device_of(operands: Sequence[Any], name: str) -> Device:
+    """The label of a result of these operands."""
+    return graph.common_device(
+        [x._device for x in operands if isinstance(x, ArrayState)], name
+    )
+
+
+def as_host(x: Any) -> Any:
+    return x._array() if isinstance(x, ArrayState) else x
