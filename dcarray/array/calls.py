@@ -172,9 +172,16 @@ def elementwise(
         check_dtype(value.dtype, device)
     if where is not True:
         values = _masked(values, where, outs, device)
+    if any([_is_read_at_once(x) for x in (*operands, where)]):
+        execute.evaluate(values)
     if not outs:
         return _finish(cls, values)
     return _into(cls, op, values, outs, keywords.get("casting", "same_kind"))
+
+
+def _is_read_at_once(x: Any) -> bool:
+    """Whether somebody outside can write the operand's memory at any time."""
+    return is_foreign(x) or (isinstance(x, ArrayState) and x._is_shared())
 
 
 def _refuse_negative(cls: type[Array], exponent: Any) -> None:
@@ -341,13 +348,16 @@ def write(target: ArrayState, value: Value) -> None:
     """Store a recorded result in an array, one kernel if it can be."""
     read = Read(value, value.layout, value.dtype)
     if value.dtype != target.dtype:
+        source = value.expr
         (value,) = record(
             CAST,
             (read,),
             target._device,
-            value.expr.errstate if value.expr is not None else 0,
+            source.errstate if source is not None else 0,
             Signature((value.dtype,), (target.dtype,)),
         )
+        if source is not None and value.expr is not None:
+            value.expr.named = source.named
         read = Read(value, value.layout, value.dtype)
     shape = target.shape
     if value.layout.shape != shape:

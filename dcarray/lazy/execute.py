@@ -105,6 +105,8 @@ def _end(group: Group, state: str, error: BaseException | None = None) -> None:
             value.error = error
             if state == State.STORED:
                 value.expr = None
+            else:
+                value.buffer = None
         _done.notify_all()
 
 
@@ -235,7 +237,7 @@ def _run(
     else:
         count("group")
     if raised:
-        where: list[Any] = [(e.op, e.errstate, e.frame) for e in group.exprs]
+        where: list[Any] = [(e.named, e.errstate, e.frame) for e in group.exprs]
         if group.program.reduction is not None:
             where.append((group.program.reduction.op, group.errstate, group.frame))
         errstate.warn(raised, where)

@@ -200,6 +200,8 @@ class Expr:
 
     Attributes
     ----------
+    op, named : Op
+        The operation, and the one that NumPy's warnings name.
     inputs : tuple
         `Read`s, or NumPy scalars that already have the loop's dtype.
     signature : Signature
@@ -231,6 +233,7 @@ class Expr:
         "inner",
         "inner_axis",
         "inputs",
+        "named",
         "nodes",
         "op",
         "plain",
@@ -251,6 +254,7 @@ class Expr:
         plain: bool,
     ) -> None:
         self.op = op
+        self.named = op
         self.inputs = inputs
         self.signature = signature
         self.shape = shape
