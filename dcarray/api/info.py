@@ -11,6 +11,9 @@ from .conversion import chosen_device
 
 __all__ = ["Info", "devices"]
 
+_NARROWER = {"d": "f", "D": "F", "l": "i", "q": "i"}
+"""Dtypes in the place of those that a device may lack."""
+
 
 class Info:
     """The inspection API of the Python Array API standard."""
@@ -34,12 +37,21 @@ class Info:
     ) -> dict[str, np.dtype[Any]]:
         """The dtypes that new arrays have unless told otherwise.
 
+        On a device without double precision they are those of half the width.
+
         Parameters
         ----------
         device : str or Device, optional
         """
-        chosen_device(device)
-        return np.__array_namespace_info__().default_dtypes()  # type: ignore[return-value]
+        target = chosen_device(device)
+        found: Any = np.__array_namespace_info__().default_dtypes()
+        if target.kind in ("auto", "cpu"):
+            return found  # type: ignore[no-any-return]
+        supported = backend_for(str(target)).supported
+        return {
+            name: dtype if dtype in supported else np.dtype(_NARROWER[dtype.char])
+            for name, dtype in found.items()
+        }
 
     def dtypes(
         self, *, device: str | Device | None = None, kind: Any = None
