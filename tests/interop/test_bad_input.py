@@ -166,7 +166,8 @@ def test_requests_that_no_machine_can_hold(call: Callable[[Any], Any]) -> None:
     before = held()
     with pytest.raises((MemoryError, ValueError)) as theirs:
         call(np)
-    with pytest.raises(theirs.type):
+    base = MemoryError if theirs.errisinstance(MemoryError) else ValueError
+    with pytest.raises(base):
         np.asarray(call(dc))
     gc.collect()
     works()
@@ -281,7 +282,7 @@ def test_operands_that_do_not_fit(call: Callable[[Any], Any]) -> None:
         lambda: dc.zeros(3, device="nonsense"),
         lambda: dc.zeros(3, device="cpu:x"),
         lambda: dc.zeros(3).to_device("cuda:99"),
-        lambda: dc.Device("toaster:0"),
+        lambda: dc.zeros(3, device="toaster:0"),
         lambda: dc.config(nonsense=1),
         lambda: dc.config(lazy="perhaps"),
         lambda: dc.config(threads=-1),
