@@ -23,7 +23,24 @@ _ON_X86 = platform.machine().lower() in ("x86_64", "amd64")
 _PAUSE = "call void @llvm.x86.sse2.pause()" if _ON_X86 else "fence seq_cst"
 _DECLARE = "declare void @llvm.x86.sse2.pause()" if _ON_X86 else ""
 
+# Every so often a waiting thread lets others have its core: the one that it waits for
+# may be among them.
 TEAM = f"""
+define internal void @rest(i64 %spin, ptr %yield) {{
+entry:
+  {_PAUSE}
+  %phase = and i64 %spin, 127
+  %due = icmp eq i64 %phase, 127
+  %known = icmp ne ptr %yield, null
+  %now = and i1 %due, %known
+  br i1 %now, label %give, label %done
+give:
+  %ignored = call i32 %yield()
+  br label %done
+done:
+  ret void
+}}
+
 define i64 @dcarray_take(ptr %control, ptr %scratch, i64 %limit) {{
 entry:
   %frame = load ptr, ptr %control
@@ -88,7 +105,7 @@ end:
 }}
 
 define i64 @dcarray_lead(ptr %control, ptr %mailboxes, i64 %helpers, ptr %scratch,
-                         i64 %limit, i64 %spins) {{
+                         i64 %limit, i64 %spins, ptr %yield) {{
 entry:
   %more = call i64 @dcarray_take(ptr %control, ptr %scratch, i64 %limit)
   %unfinished = icmp ne i64 %more, 0
@@ -108,7 +125,7 @@ wait:
   %busy = icmp eq i64 %state, 2
   br i1 %busy, label %pause, label %gone
 pause:
-  {_PAUSE}
+  call void @rest(i64 %spin, ptr %yield)
   %spin.next = add i64 %spin, 1
   %long = icmp sge i64 %spin.next, %spins
   br i1 %long, label %later, label %wait
@@ -122,7 +139,7 @@ end:
   ret i64 0
 }}
 
-define i64 @dcarray_help(ptr %box, i64 %spins) {{
+define i64 @dcarray_help(ptr %box, i64 %spins, ptr %yield) {{
 entry:
   %control.at = getelementptr i64, ptr %box, i64 1
   %scratch.at = getelementptr i64, ptr %box, i64 2
@@ -145,7 +162,7 @@ work:
   store atomic i64 3, ptr %box seq_cst, align 8
   br label %look
 pause:
-  {_PAUSE}
+  call void @rest(i64 %spin, ptr %yield)
   %spin.next = add i64 %spin, 1
   %long = icmp sge i64 %spin.next, %spins
   br i1 %long, label %sleep, label %look

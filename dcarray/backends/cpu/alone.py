@@ -22,7 +22,7 @@ from .interpreter import Recorder, evaluate, scalar_array, watching
 from .launch import Bound, Built
 from .loops import find_loop
 from .plan import may_fail
-from .team import run_together
+from .team import drive_all
 from .threads import available_threads, run_slices
 
 __all__ = ["Alone"]
@@ -31,6 +31,9 @@ HostArray = np.ndarray[Any, Any]
 
 THREADED = 1 << 17
 """Elements from which a second thread is worth its start."""
+
+SMALL = 1 << 12
+"""Elements below which one call of NumPy is as fast as anything."""
 
 SLICE = 1 << 20
 """Most elements of a slice: Ctrl-C is seen in between."""
@@ -50,6 +53,7 @@ class Alone:
         first = len(program.leaves) + len(program.scalars)
         self._places = [program.outputs.index(first + k) for k in self._results()]
         self._dtypes = program.slot_dtypes()
+        self._masks = [kind.alignment - 1 for kind in self._kinds()]
         self._bound: dict[Any, Bound | None] = {}
 
     def _results(self) -> range:
@@ -66,14 +70,16 @@ class Alone:
         values: list[Any] = [*inputs, *map(scalar_array, scalars, self.program.scalars)]
         operands = [values[slot] for slot in self.node.inputs]
         targets = [outputs[place] for place in self._places]
-        if targets[0].size >= THREADED:
-            threads = available_threads()
-            if threads > 1:
-                if current().engine == "auto" and self._loop(
-                    operands, targets, watch, threads
-                ):
-                    return ()
-                return self._pieces(operands, targets, watch, threads)
+        size = targets[0].size
+        threads = available_threads() if size >= THREADED else 1
+        if (
+            size >= SMALL
+            and current().engine == "auto"
+            and self._loop(operands, targets, watch, threads)
+        ):
+            return ()
+        if threads > 1:
+            return self._pieces(operands, targets, watch, threads)
         recorder = Recorder()
         with watching(watch, recorder):
             evaluate(self.node, operands, targets)
@@ -103,14 +109,11 @@ class Alone:
         if watch and any(end in addresses for end in ends):
             return False  # what raises a flag is run again
         addresses.extend(ends)
-        if any(a % d.alignment for a, d in zip(addresses, self._kinds(), strict=True)):
-            return False
-        machine = engine()
-        assert machine is not None
+        for address, mask in zip(addresses, self._masks, strict=True):
+            if address & mask:
+                return False
         frame = bound.frame(addresses, (), watch)
-        edges = bound.edges(len(addresses), threads)
-        if run_together(machine, frame, edges, 0, 0, threads) is None:
-            return False
+        drive_all(bound, frame, bound.edges(1, threads), threads)
         return frame[Frame.FLAGS] == 0
 
     def _kinds(self) -> list[np.dtype[Any]]:
@@ -140,7 +143,8 @@ class Alone:
             if not _is_seen_as(row[-1], kind.itemsize, inner):
                 return None
         # One row is cut into so many blocks that there is a slice for everybody.
-        pieces = max(16, math.prod(geometry.shape) // SLICE)
+        size = math.prod(geometry.shape)
+        pieces = max(16, size // SLICE) if size >= THREADED else 1
         block = max(4096, -(-geometry.inner // pieces))
         plan = Plan(
             leaves=tuple((kind, Stride.GENERAL) for kind in kinds),

@@ -74,8 +74,8 @@ class Engine:
         self.single: int = loader.get_function_address("dcarray_single")
         self.team = TeamFunctions(
             _function(loader, "dcarray_post", 5),
-            _function(loader, "dcarray_lead", 6),
-            _function(loader, "dcarray_help", 2),
+            _function(loader, "dcarray_lead", 7),
+            _function(loader, "dcarray_help", 3),
         )
 
     def kernel(self, text: str, name: str = NAME, optimise: bool = True) -> Kernel:
@@ -179,6 +179,16 @@ def _addresses_agree() -> bool:
     return all(data_address(array) == array.ctypes.data for array in arrays)
 
 
+@lru_cache(1)
+def yield_function() -> int:
+    """Address of ``sched_yield``, or 0 where there is none."""
+    try:
+        found = ctypes.CDLL(None).sched_yield
+    except (OSError, AttributeError, TypeError):
+        return 0
+    return ctypes.cast(found, ctypes.c_void_p).value or 0
+
+
 # ------------------------------------------------------------------------------ flags
 _FLAGS = {  # NumPy's bits 1 divide, 2 overflow, 4 underflow, 8 invalid, as in fenv.h
     "x86_64": (4, 8, 16, 1),
@@ -204,6 +214,7 @@ def flag_functions() -> tuple[int, int] | None:
     return None
 
 
+@lru_cache(16)
 def flag_mask(watch: int) -> int:
     """NumPy's flags as the C library numbers them."""
     bits = _FLAGS[platform.machine().lower()]

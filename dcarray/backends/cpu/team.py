@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 
 from ...render.llvm_team import MAILBOX_WORDS
-from .engine import Engine, engine
+from .engine import Engine, engine, yield_function
 from .launch import Bound, scratch_memory
 
 __all__ = ["drive_all", "run_together"]
@@ -57,10 +57,10 @@ class _Team:
         return helpers
 
     def _serve(self, box: int, bell: SimpleQueue[None]) -> None:
-        assist = self._engine.team.help
+        assist, pause = self._engine.team.help, yield_function()
         while True:
             bell.get()
-            assist(box, SPINS)
+            assist(box, SPINS, pause)
 
     def _ring(self, asleep: int) -> None:
         """Wake the helpers that sleep."""
@@ -98,7 +98,7 @@ class _Team:
             )
             address = control.buffer_info()[0]
             functions = self._engine.team
-            lead = functions.lead
+            lead, pause = functions.lead, yield_function()
             interrupted: BaseException | None = None
             posted = False
             while True:
@@ -110,7 +110,7 @@ class _Team:
                         )
                         self._ring(bells)
                     if not lead(
-                        address, self._start, helpers, scratch, PATIENCE, _WAIT
+                        address, self._start, helpers, scratch, PATIENCE, _WAIT, pause
                     ):
                         break
                 except BaseException as error:  # Ctrl-C: others still write to memory
@@ -178,6 +178,8 @@ def drive_all(
     scratch = scratch_memory(size)
     address = frame.buffer_info()[0]
     drive = bound.built.drive
+    if len(edges) == 2:
+        return (drive(address, 0, edges[1], scratch),)
     return [drive(address, a, b, scratch) for a, b in itertools.pairwise(edges)]
 
 
