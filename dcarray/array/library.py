@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..backends.registry import Device
+from ..config import current
 from ..dtypes import is_recordable
 from ..lazy import route
 from ..lazy.libraries import call_library
@@ -48,9 +49,13 @@ def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -
 
 
 def _is_host_only(operands: Sequence[Any], device: Device) -> bool:
-    """Whether ``auto`` has no choice: other devices do not know these dtypes."""
-    return device.kind in ("auto", "cpu") and not all(
-        [is_recordable(x.dtype) for x in operands if _is_array(x)]
+    """Whether ``auto`` has no choice: the arrays are small, or of dtypes that other
+    devices do not know."""
+    if device.kind not in ("auto", "cpu"):
+        return False
+    arrays = [x for x in operands if _is_array(x)]
+    return sum([x.size for x in arrays]) < current().eager_below or not all(
+        [is_recordable(x.dtype) for x in arrays]
     )
 
 

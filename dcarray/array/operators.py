@@ -15,6 +15,7 @@ import numpy as np
 from ..backends.registry import AUTO
 from ..config import current
 from ..lazy.graph import common_device
+from ..lazy.route import auto_devices
 from ..ops import elementwise as ops
 from ..ops.contraction import MATMUL
 from ..ops.spec import Op
@@ -324,7 +325,11 @@ class Operators(ArrayState):
         a = self._host
         if a is not None and type(other) is type(self):
             b = other._host
-            if b is not None and other._device is self._device:
+            if (
+                b is not None
+                and other._device is self._device
+                and len(auto_devices) == 1
+            ):
                 return _wrapped(self, operator.matmul(a, b))
         if _refuses(other):
             return NotImplemented
