@@ -63,9 +63,16 @@ def _place_of_out(function: Callable[..., Any]) -> int:
 @functools.lru_cache(maxsize=1024)
 def _found_place(function: Callable[..., Any]) -> int:
     try:
-        return list(inspect.signature(function).parameters).index("out")
+        parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return -1
+    for place, parameter in enumerate(parameters):
+        if (
+            parameter.name == "out"
+            and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        ):
+            return place
+    return -1
 
 
 class _Call:

@@ -1,0 +1,80 @@
+"""Functions that run on the host: counted, warned about or refused as the settings say."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dcarray as dc
+from dcarray.api import host
+from dcarray.api.coverage import FALLBACK
+
+NAMES = sorted(set(host.__all__) - {"vectorize"})
+
+
+def double(x: Any) -> Any:
+    return x * 2
+
+
+CALLS: list[tuple[str, tuple[Any, ...]]] = [
+    ("apply_along_axis", (np.sum, 0, np.ones((2, 3)))),
+    ("apply_over_axes", (np.sum, np.ones((2, 3)), [0])),
+    ("piecewise", (np.arange(4.0), [np.arange(4) > 1], [double, 0])),
+    ("packbits", (np.array([1, 0, 1], np.uint8),)),
+    ("unpackbits", (np.array([5], np.uint8),)),
+    ("trim_zeros", (np.array([0, 1, 2, 0]),)),
+    ("polyfit", (np.arange(5.0), np.arange(5.0) ** 2, 2)),
+    ("polyval", (np.array([1.0, 2.0]), np.arange(3.0))),
+    ("roots", (np.array([1.0, -3.0, 2.0]),)),
+    ("vander", (np.arange(3.0), 3)),
+    ("hanning", (5,)),
+    ("mask_indices", (3, np.triu)),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS)
+def test_the_call_is_numpys_and_counted(name: str, arguments: tuple[Any, ...]) -> None:
+    given = [dc.asarray(x) if isinstance(x, np.ndarray) else x for x in arguments]
+    expected = getattr(np, name)(*arguments)
+    with dc.profile() as profile:
+        got = getattr(dc, name)(*given)
+    assert [event.name for event in profile.fallbacks] == [name]
+    ours = got if isinstance(got, tuple) else (got,)
+    theirs = expected if isinstance(expected, tuple) else (expected,)
+    for one, other in zip(ours, theirs, strict=True):
+        assert isinstance(one, dc.ndarray)
+        assert one.get().tobytes() == np.asarray(other).tobytes()
+
+
+def test_refused_where_the_settings_say_so() -> None:
+    with dc.config(fallback="error"), pytest.raises(TypeError, match="not native"):
+        dc.roots(dc.asarray([1.0, -3.0, 2.0]))
+
+
+def test_warned_about_where_the_settings_say_so() -> None:
+    with dc.config(fallback="warn"), pytest.warns(RuntimeWarning, match="roots"):
+        dc.roots(dc.asarray([1.0, -3.0, 2.0]))
+
+
+def test_results_keep_the_label() -> None:
+    x = dc.asarray([1.0, -3.0, 2.0], device="test:0")
+    assert dc.roots(x).device == "test:0"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_functions_look_like_numpys(name: str) -> None:
+    ours, theirs = getattr(dc, name), getattr(np, name)
+    assert ours.__name__ == theirs.__name__
+    assert inspect.signature(ours) == inspect.signature(theirs)
+    assert ours.__doc__ == theirs.__doc__
+    assert ours.__dcarray_coverage__ == FALLBACK
+
+
+def test_what_numpy_calls_for_us_is_counted_too() -> None:
+    with dc.profile() as profile:
+        result = np.roots(dc.asarray([1.0, -3.0, 2.0]))
+    assert isinstance(result, dc.ndarray)
+    assert len(profile.fallbacks) == 1
