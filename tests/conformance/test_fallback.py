@@ -1,4 +1,4 @@
-"""Functions that run on the host: counted, warned about or refused as the settings say."""
+"""Functions that run on the host: counted, warned about or refused, as wished."""
 
 from __future__ import annotations
 
