@@ -75,6 +75,10 @@ def _found_place(function: Callable[..., Any]) -> int:
     return -1
 
 
+MOST_ITEMS: int = np.iinfo(np.intc).max
+"""More arrays than this in a sequence NumPy does not take."""
+
+
 class _Call:
     """One call: which arrays went in, and so which memory may come out."""
 
@@ -112,6 +116,8 @@ class _Call:
             return x._writable_array() if writing else x._array()
         kind = type(x)
         if kind is tuple or kind is list:
+            if len(x) > MOST_ITEMS:
+                return x  # NumPy refuses it, and says so
             return kind([self._host(item, writing) for item in x])
         if kind is dict:
             return {name: self._host(item, writing) for name, item in x.items()}
