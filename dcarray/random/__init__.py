@@ -13,10 +13,9 @@ from numpy.random import (
     Philox,
     SeedSequence,
     bit_generator,
-    get_bit_generator,
     mtrand,
-    set_bit_generator,
 )
+from numpy.random.mtrand import get_bit_generator, set_bit_generator
 
 from .generator import Generator, default_rng
 from .legacy import (
