@@ -55,11 +55,14 @@ class Machine(RuleBasedStateMachine):
     """Pairs of a NumPy array and an array of the library."""
 
     lazy = "always"
+    engine = "interpreter"
 
     def __init__(self) -> None:
         super().__init__()
         self.pairs: list[tuple[np.ndarray, Any]] = []
-        self.setting = dc.config(lazy=self.lazy, small_array=64)
+        self.setting = dc.config(
+            lazy=self.lazy, engine=self.engine, small_array=64, threads=1
+        )
         self.setting.__enter__()
         self.caught = warnings.catch_warnings()
         self.caught.__enter__()
@@ -296,21 +299,32 @@ def kept(value: Any, module: Any) -> Any:
     return module.asarray(value).copy() if getattr(value, "ndim", 0) == 0 else value
 
 
-class EagerMachine(Machine):
+class CompiledMachine(Machine):
+    """The same with compiled kernels."""
+
+    engine = "auto"
+
+
+class DefaultMachine(CompiledMachine):
     """The same with laziness as it is by default."""
 
     lazy = "auto"
 
 
-SHORT = settings(
-    max_examples=60,
-    stateful_step_count=25,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+def short(examples: int) -> settings:
+    return settings(
+        max_examples=examples,
+        stateful_step_count=25,
+        deadline=None,
+        derandomize=True,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
 
-TestForced = Machine.TestCase
-TestForced.settings = SHORT
-TestDefault = EagerMachine.TestCase
-TestDefault.settings = SHORT
+
+TestInterpreted = Machine.TestCase
+TestInterpreted.settings = short(200)
+TestCompiled = CompiledMachine.TestCase
+TestCompiled.settings = short(60)
+TestDefault = DefaultMachine.TestCase
+TestDefault.settings = short(100)
