@@ -123,6 +123,8 @@ class _Call:
             return {name: self._host(item, writing) for name, item in x.items()}
         if kind is np.ndarray:
             self.foreign.append(x)
+        elif kind is np.poly1d and isinstance(x.coeffs, ArrayState):
+            return np.poly1d(self._host(x.coeffs, False), variable=x.variable)
         return x
 
     def _wrap(self, result: Any) -> Any:
