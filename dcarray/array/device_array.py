@@ -118,7 +118,8 @@ class DeviceArray(Picking):
         if self._device.kind in ("auto", "cpu"):
             return self._array().flags
         shown = phantom(self._layout, self.dtype)
-        shown.flags.writeable = not self._locked
+        if self._locked:
+            shown.flags.writeable = False
         return shown.flags
 
     @property

@@ -116,6 +116,8 @@ def _element(x: ArrayState, view: ArrayState) -> Any:
     """One element, as a copy: later writes do not change it."""
     if x._device.kind in ("auto", "cpu"):
         return calls.wrap(type(x), view._array()[()], x._device)
+    if current().scalars == "numpy":
+        return view._array()[()]
     return calls.cast(type(view), view, view.dtype)
 
 

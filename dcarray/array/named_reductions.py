@@ -125,6 +125,13 @@ def _working_dtype(x: ArrayState, dtype: Any) -> DType:
     return working
 
 
+def _averaged_axes(axis: Any, ndim: int, where: Any) -> tuple[int, ...]:
+    """NumPy counts elements itself unless there is a mask, and is stricter then."""
+    if where is _missing or where is True:
+        return normalised_axes(axis, ndim)
+    return reduced_axes(axis, ndim)
+
+
 def _divided(total: ArrayState, count: Any) -> Any:
     if not isinstance(count, ArrayState):
         count = total.dtype.type(count)
@@ -149,9 +156,10 @@ def mean(x: ArrayState, axis: Any, dtype: Any, out: Any, keep: bool, where: Any)
     """`numpy.mean`."""
     if not x.size:
         return _of_nothing(x, np.mean, axis, out, keepdims=keep, dtype=dtype)
-    axes = normalised_axes(axis, x.ndim)
+    axes = _averaged_axes(axis, x.ndim, where)
     with config(scalars="array"):
-        return _given_back(_mean(x, axes, dtype, keep, where), out)
+        result = _mean(x, axes, dtype, keep, where)
+    return _given_back(result, out)
 
 
 def _mean(
@@ -184,7 +192,7 @@ def variance(
         method = np.std if root else np.var
         return _of_nothing(x, method, axis, out, keepdims=keep, dtype=dtype, ddof=ddof)
     cls = type(x)
-    axes = normalised_axes(axis, x.ndim)
+    axes = _averaged_axes(axis, x.ndim, where)
     working = _working_dtype(x, dtype)
     wide = np.dtype(np.float32) if working == np.float16 else working
     with config(scalars="array"):
@@ -208,7 +216,7 @@ def variance(
             result = calls.elementwise(cls, ops.SQRT, (result,))
         if wide != working:
             result = calls.cast(cls, result, working)
-        return _given_back(result, out)
+    return _given_back(result, out)
 
 
 def _squared_length(x: ArrayState) -> Any:

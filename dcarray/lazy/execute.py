@@ -291,6 +291,8 @@ def write(target: Read, source: Read) -> None:
     computed straight into the memory.
     """
     evaluate((target.value,))
+    # What outsiders can write stays on the host.
+    named = "cpu" not in route.candidates(target.value.device)
     while True:
         with lock:
             direct = (
@@ -298,6 +300,7 @@ def write(target: Read, source: Read) -> None:
                 and source.layout == source.value.layout
                 and source.dtype == source.value.dtype
                 and not source.value.is_bound()
+                and not (named and _is_shared(target))
             )
             if direct:
                 group = fuse(Target(source, into=target.layout.strides))
@@ -360,6 +363,10 @@ def _can_store(group: Group, source: Read, target: Read) -> bool:
     return True
 
 
+def _is_shared(read: Read) -> bool:
+    return read.value.buffer is not None and read.value.buffer.is_shared
+
+
 def _same_memory(leaf: Read, target: Read) -> bool:
     ours, theirs = leaf.value.buffer, target.value.buffer
     assert ours is not None and theirs is not None
@@ -376,7 +383,7 @@ def _start(read: Read) -> int:
 def _copy(target: Read, source: Read) -> None:
     """Copy between stored values, also overlapping ones."""
     device = common(target.value.device, source.value.device)
-    if "cpu" in route.candidates(device):
+    if "cpu" in route.candidates(device) or _is_shared(target):
         np.copyto(host_view(target, writing=True), host_view(source))
         return
     signature = Signature((source.dtype,), (target.dtype,))
