@@ -56,7 +56,9 @@ def fallback(function: Callable[..., Any]) -> Callable[..., Any]:
 def unbound(function: Function) -> Function:
     """A function that stays one where it is kept in a class, as NumPy's own C functions
     do: ``class Model: array = np.array``."""
-    return staticmethod(function)  # type: ignore[return-value]
+    held: Any = staticmethod(function)
+    setattr(held, _MARK, getattr(function, _MARK, REEXPORTED))
+    return held  # type: ignore[no-any-return]
 
 
 class Row(NamedTuple):

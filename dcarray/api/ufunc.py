@@ -10,6 +10,7 @@ from ..array import DeviceArray, calls, reductions
 from ..array.fallback import call_numpy, on_host
 from ..array.methods import plain
 from ..array.state import is_foreign
+from ..backends.registry import AUTO
 from ..config import current
 from ..ops.elementwise import BY_UFUNC
 from ..ops.reduction import (
@@ -25,6 +26,7 @@ from ..ops.reduction import (
     SUM,
 )
 from ..ops.spec import Op
+from .calling import call_row, named_device
 from .conversion import as_array
 from .coverage import NATIVE
 
@@ -331,4 +333,9 @@ class Contraction(UFunc):
         assert self.op is not None
         if keywords.get("axis", -1) == -1 and keywords.keys() <= {"axis"}:
             return calls.library(DeviceArray, self.op, operands)
+        if named_device(operands, {}) is not AUTO:
+            out = keywords.pop("out", None)
+            if type(out) is tuple:
+                (out,) = out
+            return call_row(self.op, operands, out, **keywords)
         return on_host(DeviceArray, self.numpy, *operands, **keywords)
