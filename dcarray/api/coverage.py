@@ -13,7 +13,16 @@ from typing import Any, NamedTuple, TypeVar
 from ..array import DeviceArray
 from ..array.fallback import call_numpy
 
-__all__ = ["FALLBACK", "NATIVE", "REEXPORTED", "Row", "fallback", "native", "rows", "unbound"]
+__all__ = [
+    "FALLBACK",
+    "NATIVE",
+    "REEXPORTED",
+    "Row",
+    "fallback",
+    "native",
+    "rows",
+    "unbound",
+]
 
 NATIVE = "native"
 FALLBACK = "fallback"

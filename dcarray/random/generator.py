@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..api.coverage import native
 from ..array.methods import plain
 from .drawing import drawn, shuffled
 
@@ -78,6 +79,7 @@ class Generator(_Numpy):
     zipf = drawn(_Numpy.zipf)
 
 
+@native
 def default_rng(seed: Any = None) -> Generator:
     """A generator on the default bit generator, as `numpy.random.default_rng`.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..api.coverage import native
 from ..array.methods import plain
 from .drawing import drawn, drawn_globally, shuffled, shuffled_globally
 
@@ -139,11 +140,13 @@ class RandomState(_Numpy):
     zipf = drawn(_Numpy.zipf)
 
 
+@native
 def seed(seed: Any = None) -> None:
     """Begin the global stream anew, as `numpy.random.seed`."""
     np.random.seed(plain(seed))
 
 
+@native
 def set_state(state: Any) -> None:
     """Continue the global stream from a state that `get_state` gave."""
     np.random.set_state(plain(state))
