@@ -98,7 +98,11 @@ def call_row(row: Op, operands: Sequence[Any], out: Any = None, **options: Any) 
     -------
     DeviceArray or tuple of DeviceArray
     """
-    result = calls.library(DeviceArray, row, operands, **options)
+    plain = {
+        name: x._array()[()] if isinstance(x, DeviceArray) and not x.shape else x
+        for name, x in options.items()
+    }
+    result = calls.library(DeviceArray, row, operands, **plain)
     if isinstance(result, tuple):
         return tuple([presented(item) for item in result])
     return stored_in(out, result)
