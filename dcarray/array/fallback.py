@@ -92,7 +92,7 @@ class _Call:
 
     def run(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         out = keywords.get("out")
-        written = 0 if self.writes else -1
+        written = 0 if self.writes or keywords.get("overwrite_input") else -1
         if any([isinstance(x, ArrayState) for x in arguments[1:]]):
             place = _place_of_out(self.function)
             if 0 < place < len(arguments):
