@@ -92,7 +92,7 @@ class _Call:
 
     def run(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         out = keywords.get("out")
-        written = 0 if self.writes or keywords.get("overwrite_input") else -1
+        written = 0 if self._writes_first(arguments, keywords) else -1
         if any([isinstance(x, ArrayState) for x in arguments[1:]]):
             place = _place_of_out(self.function)
             if 0 < place < len(arguments):
@@ -107,6 +107,17 @@ class _Call:
         if isinstance(out, ArrayState) and type(result) is np.ndarray:
             return out  # also where NumPy gives a view of it
         return self._wrap(result)
+
+    def _writes_first(
+        self, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> bool:
+        """Whether the function writes to its first argument."""
+        if self.writes or keywords.get("overwrite_input"):
+            return True
+        if self.function is np.nan_to_num:
+            copy = arguments[1] if len(arguments) > 1 else keywords.get("copy", True)
+            return not copy
+        return False
 
     def _host(self, x: Any, writing: bool) -> Any:
         if isinstance(x, ArrayState):

@@ -78,3 +78,28 @@ def test_what_numpy_calls_for_us_is_counted_too() -> None:
         result = np.roots(dc.asarray([1.0, -3.0, 2.0]))
     assert isinstance(result, dc.ndarray)
     assert len(profile.fallbacks) == 1
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: dc.nan_to_num(x, copy=False),
+        lambda x: dc.nan_to_num(x, False),
+        lambda x: dc.median(x, overwrite_input=True),
+        lambda x: dc.copyto(x, 7.0),
+        lambda x: dc.put(x, 0, 7.0),
+        lambda x: dc.place(x, x > 0, [7.0]),
+        lambda x: dc.putmask(x, x > 0, [7.0]),
+        lambda x: dc.put_along_axis(x, dc.asarray([1]), 7.0, 0),
+        lambda x: np.add.at(x, [0, 0], 7.0),
+        lambda x: dc.cumsum(x, 0, None, x),
+    ],
+)
+def test_a_function_that_writes_leaves_recorded_values_alone(write: Any) -> None:
+    numbers = np.array([3.0, np.nan, 1.0, 2.0])
+    with dc.config(lazy="always"):
+        x = dc.asarray(numbers)
+        pending = x + 0
+        write(x)
+    assert pending.get().tobytes() == numbers.tobytes()
+    assert x.get().tobytes() != numbers.tobytes()
