@@ -25,6 +25,7 @@ from .array import DeviceArray
 from .array.fallback import on_host
 from .array.movement import moved
 from .backends.registry import AUTO
+from .config import current
 from .ops import contraction as products
 from .ops import solving as rows
 
@@ -110,10 +111,45 @@ cholesky = served(rows.CHOLESKY)
 qr = served(rows.QR, QRResult)
 svd = served(rows.SVD, SVDResult)
 svdvals = served(rows.SVDVALS)
-eig = served(rows.EIG, EigResult)
 eigh = served(rows.EIGH, EighResult)
-eigvals = served(rows.EIGVALS)
 eigvalsh = served(rows.EIGVALSH)
+
+_eig = served(rows.EIG, EigResult)
+_eigvals = served(rows.EIGVALS)
+
+
+@native
+def eig(a: Any) -> Any:
+    """Eigenvalues and eigenvectors of matrices, as `numpy.linalg.eig`.
+
+    They are complex, as the standard asks; in a NumPy program (``scalars="numpy"``)
+    they are real where all of them turn out so.
+
+    Parameters
+    ----------
+    a : array_like
+        Square matrices.
+
+    Returns
+    -------
+    EigResult
+        ``eigenvalues`` and ``eigenvectors``.
+    """
+    found = _eig(a)
+    return EigResult(_complex(found.eigenvalues), _complex(found.eigenvectors))
+
+
+@native
+def eigvals(a: Any) -> Any:
+    """Eigenvalues of matrices, as `numpy.linalg.eigvals`; complex as those of `eig`."""
+    return _complex(_eigvals(a))
+
+
+def _complex(x: Any) -> Any:
+    if current().scalars == "numpy" or x.dtype.kind == "c":
+        return x
+    return x.astype(np.result_type(x.dtype, np.complex64))
+
 
 # ------------------------------------------------------------------- norms and numbers
 det = served(rows.DET)

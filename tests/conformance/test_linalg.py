@@ -24,10 +24,10 @@ CASES = [
     case("linalg.svd", TALL, full_matrices=False),
     case("linalg.svd", TALL, compute_uv=False),
     case("linalg.svdvals", TALL),
-    case("linalg.eig", A),
+    case("linalg.eig", A + 9j),
     case("linalg.eigh", S),
     case("linalg.eigh", S, UPLO="U"),
-    case("linalg.eigvals", A),
+    case("linalg.eigvals", A + 9j),
     case("linalg.eigvalsh", S),
     case("linalg.inv", STACK),
     case("linalg.inv", np.zeros((2, 2))),
@@ -89,3 +89,17 @@ def test_diagonal_is_a_view() -> None:
 
 def test_error_is_numpys() -> None:
     assert dc.linalg.LinAlgError is np.linalg.LinAlgError
+
+
+@everywhere
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_eigenvalues_are_complex(place: str, dtype: type) -> None:
+    device, settings = PLACES[place]
+    wanted = np.result_type(dtype, np.complex64)
+    with dc.config(**settings):
+        x = dc.asarray(S.astype(dtype), device=device)
+        values, vectors = dc.linalg.eig(x)
+        assert values.dtype == vectors.dtype == dc.linalg.eigvals(x).dtype == wanted
+    assert (values.get() == np.linalg.eig(S.astype(dtype)).eigenvalues).all()
+    with dc.config(scalars="numpy"):
+        assert dc.linalg.eigvals(x).dtype == dtype
