@@ -42,6 +42,7 @@ class _Kernel:
         self.operands = (*plan.leaves, *plan.outputs)
         self.frame = Frame(len(self.operands), len(plan.scalars))
         self.offsets = plan.buffer_offsets()
+        self.total = "%total" if plan.rowwise else "%n"
         self.lines: list[str] = []
         self.loops = 0
         self.count = 0
@@ -116,9 +117,16 @@ class _Kernel:
             "%watching = icmp ne i32 %watch, 0",
             "%test = load ptr, ptr %table",
         )
+        strides = Frame.STRIDES
+        if self.plan.rowwise:
+            strides = self.frame.columns
+            self.word(Frame.RUN, "%width")
+            self.put("%total = mul i64 %n, %width")
         for number, (_, stride) in enumerate(self.operands):
+            if self.plan.rowwise:
+                self.word(Frame.STRIDES + number, f"%apart{number}")
             if stride is Stride.GENERAL:
-                self.word(Frame.STRIDES + number, f"%stride{number}")
+                self.word(strides + number, f"%stride{number}")
             self.put(
                 f"%p{number}.at = getelementptr ptr, ptr %pointers, i64 {number}",
                 f"%p{number} = load ptr, ptr %p{number}.at",
@@ -185,22 +193,37 @@ class _Kernel:
         label = f"seg{number}"
         writer = ScalarWriter(f"s{number}v")
         group = ", !llvm.access.group !0"
+        loads = [
+            (name, place, self._address(place), dtype)
+            for name, place, dtype in segment.loads
+        ]
+        stores = [
+            (name, place, self._address(place), dtype)
+            for name, place, dtype in segment.stores
+        ]
+        if self.plan.rowwise:
+            self._begin_row(label)
         each: list[tuple[str, str, np.dtype[Any], str]] = []
-        for k, (name, place, dtype) in enumerate(segment.loads):
+        for k, (name, place, base, dtype) in enumerate(loads):
             register = f"%{label}.in{k}"
             writer.names[name] = register
             if place.home is Home.SCALAR:
                 writer.names[name] = f"%scalar{place.number}"
                 continue
-            base = self._address(place)
+            base = self._row(label, place, base, dtype)
             stride = self._stride(place, dtype.itemsize)
             if stride == "0":
                 self._load(register, base, dtype, "")
             else:
                 each.append((register, base, dtype, stride))
         targets = [
-            (name, self._address(place), self._stride(place, dtype.itemsize), dtype)
-            for name, place, dtype in segment.stores
+            (
+                name,
+                self._row(label, place, base, dtype),
+                self._stride(place, dtype.itemsize),
+                dtype,
+            )
+            for name, place, base, dtype in stores
         ]
         j = f"%{label}.j"
         self.put(
@@ -217,12 +240,53 @@ class _Kernel:
         self.put(*writer.lines)
         for name, base, stride, dtype in targets:
             self._store(writer.names[name], base, stride, dtype, j, group)
+        length = "%width" if self.plan.rowwise else "%n"
         self.put(
             f"{j}.next = add nuw nsw i64 {j}, 1",
-            f"{j}.more = icmp slt i64 {j}.next, %n",
+            f"{j}.more = icmp slt i64 {j}.next, {length}",
             f"br i1 {j}.more, label %{label}, label %{label}.end, "
             f"!llvm.loop !{number + 2}",
             f"{label}.end:",
+        )
+        if self.plan.rowwise:
+            self._end_row(label)
+
+    def _begin_row(self, label: str) -> None:
+        r = f"%{label}.r"
+        self.put(
+            f"br label %{label}.first",
+            f"{label}.first:",
+            f"br label %{label}.rows",
+            f"{label}.rows:",
+            f"{r} = phi i64 [ 0, %{label}.first ], [ {r}.next, %{label}.end ]",
+        )
+
+    def _row(self, label: str, place: Place, base: str, dtype: np.dtype[Any]) -> str:
+        """Where the values of the row at work begin."""
+        if not self.plan.rowwise or place.home is Home.SCALAR:
+            return base
+        skip, name = self.fresh(), self.fresh()
+        if place.home is Home.BUFFER:
+            wide = self.fresh()
+            self.put(
+                f"{wide} = mul i64 %width, {place.spacing * dtype.itemsize}",
+                f"{skip} = mul i64 {wide}, %{label}.r",
+            )
+        else:
+            number = place.number
+            if place.home is Home.OUTPUT:
+                number += len(self.plan.leaves)
+            self.put(f"{skip} = mul i64 %apart{number}, %{label}.r")
+        self.put(f"{name} = getelementptr i8, ptr {base}, i64 {skip}")
+        return name
+
+    def _end_row(self, label: str) -> None:
+        r = f"%{label}.r"
+        self.put(
+            f"{r}.next = add i64 {r}, 1",
+            f"{r}.more = icmp slt i64 {r}.next, %n",
+            f"br i1 {r}.more, label %{label}.rows, label %{label}.out",
+            f"{label}.out:",
         )
 
     def _store(
@@ -245,7 +309,7 @@ class _Kernel:
             )
             for argument in step.arguments
         ]
-        self._loop(step.entry, arguments, "%n")
+        self._loop(step.entry, arguments, self.total)
 
     def _fold(self, step: Fold) -> None:
         """Call a loop so that it reduces the block, run by run."""
@@ -255,7 +319,7 @@ class _Kernel:
         self.word(Frame.ADVANCE, "%advance")
         self.put(
             "%run.whole = icmp eq i64 %run.given, 0",
-            "%run = select i1 %run.whole, i64 %n, i64 %run.given",
+            f"%run = select i1 %run.whole, i64 {self.total}, i64 %run.given",
             "br label %fold.enter",
             "fold.enter:",
             "br label %fold",
@@ -300,7 +364,7 @@ class _Kernel:
             "fold.end:",
             "%done.next = add i64 %done, %run",
             "%result.next = getelementptr i8, ptr %result, i64 %advance",
-            "%fold.more = icmp slt i64 %done.next, %n",
+            f"%fold.more = icmp slt i64 %done.next, {self.total}",
             "br i1 %fold.more, label %fold, label %fold.out",
             "fold.out:",
         )

@@ -24,7 +24,9 @@ class Frame:
     operand moves on from one block to the next, for one result a block.  ``FLAGS``:
     what `dcarray_single` saw.  ``RUN``: elements that a fold makes one of, 0 for the
     whole block; ``ADVANCE``: bytes between the results of neighbouring runs.  Then, for
-    each operand, inner strides and addresses; then two words for each scalar.
+    each operand, inner strides and addresses; then two words for each scalar.  Where a
+    block is some short rows (`Plan.rowwise`), the rows are the inner axis, ``RUN`` is
+    their length, and the strides within a row come last.
     """
 
     operands: int
@@ -54,8 +56,12 @@ class Frame:
         return self.pointers + self.operands
 
     @property
-    def size(self) -> int:
+    def columns(self) -> int:
         return self.values + 2 * self.scalars
+
+    @property
+    def size(self) -> int:
+        return self.columns + self.operands
 
 
 DRIVER = """

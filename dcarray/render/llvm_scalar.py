@@ -218,9 +218,9 @@ def can_lower(name: str, inputs: tuple[DType, ...], output: DType) -> bool:
     """Whether an operation on these dtypes is on the allowlist."""
     if name == "cast":
         return can_cast(inputs[0], output)
-    kind = kind_of(output)
-    if name == "where":
-        return kind != "" and inputs[0].kind == "b" and inputs[1] == inputs[2] == output
+    if name == "where":  # moves bits, so any number will do
+        movable = output.isnative and output.char in "?bBhHiIlLqQefdFD"
+        return movable and inputs[0].kind == "b" and inputs[1] == inputs[2] == output
     kind = kind_of(inputs[0])
     if any(dtype != inputs[0] for dtype in inputs[1:]):
         return False

@@ -128,6 +128,9 @@ class Plan:
         Stores that wait until the block is known to be good.
     block : int
         Elements of a block.
+    rowwise : bool
+        A block is some short rows.  The operands lie row by row, the buffers hold all
+        rows in one piece, and loops are called on that.
     """
 
     leaves: tuple[tuple[DType, Stride], ...]
@@ -137,6 +140,7 @@ class Plan:
     steps: tuple[Step, ...]
     finish: tuple[Segment, ...]
     block: int
+    rowwise: bool = False
 
     def buffer_offsets(self) -> list[int]:
         """Where in a thread's scratch memory each buffer begins, in bytes."""

@@ -329,6 +329,36 @@ def test_outputs_may_be_inputs(backend: CpuBackend, engine: str, watch: int) -> 
     assert tried > 50
 
 
+@pytest.mark.parametrize("watch", [0, 11])
+@pytest.mark.parametrize("columns", [2, 3, 30, 255])
+def test_short_rows_share_a_block(
+    backend: CpuBackend, columns: int, watch: int
+) -> None:
+    g = np.random.default_rng(columns)
+    shape = (40_001 // columns, columns)
+    x = g.standard_normal(shape).astype(F4)
+    row, column = (g.standard_normal(n).astype(F4) for n in ((columns,), shape[:1]))
+    inputs = [x, np.broadcast_to(row, shape), np.broadcast_to(column[:, None], shape)]
+    dense = Inner.CONTIGUOUS
+    nodes = (
+        Node(OPS["subtract"], (0, 1), (F4,), (dense, dense)),
+        Node(OPS["exp"], (3,), (F4,), (dense,)),
+        Node(OPS["multiply"], (4, 2), (F4,), (dense, Inner.SCALAR)),
+        Node(OPS["log"], (0,), (F4,), (dense,)),
+        Node(OPS["add"], (5, 6), (F4,), (dense, dense)),
+    )
+    executable = backend.compile(Program((F4,) * 3, (), nodes, (7,)))
+    for order in "CF":
+        target = np.empty(shape, F4, order)
+        with np.errstate(all="ignore"):
+            wanted = np.exp(x - row) * column[:, None] + np.log(x)
+        raised = backend.launch(executable, shape, inputs, [], [target], watch=watch)
+        assert same_bits(target, wanted)
+        assert [(e.node, e.flags) for e in raised] == ([(3, 8)] if watch else [])
+    built = [bound.built.plan for bound in executable._bound.values() if bound]
+    assert any(plan.rowwise for plan in built)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3, 5])
 def test_the_number_of_threads_does_not_matter(
     backend: CpuBackend, threads: int

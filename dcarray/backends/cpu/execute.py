@@ -32,6 +32,9 @@ __all__ = ["Executable"]
 
 logger = logging.getLogger("dcarray")
 
+NARROW = 256
+"""Elements of a row up to which several of them share a block."""
+
 HostArray = np.ndarray[Any, Any]
 Strides = tuple[int, ...]
 
@@ -83,7 +86,7 @@ class Executable:
                 bound = self._bound[key]
             except KeyError:
                 walk = geometry_of(shape, strides, outputs[0].strides)
-                bound = self._bound[key] = self._bind(walk, aliased, slots)
+                bound = self._bound[key] = self._bind(walk, aliased, slots, True)
             if bound is not None and self._aligned(addresses):
                 addresses.extend(targets)
                 return self._launch(
@@ -140,10 +143,12 @@ class Executable:
         run_slices(task, len(slices), threads)
         return merged(flags)
 
-    def fold_block(self, ufunc: np.ufunc, walk: Geometry, kind: FoldKind) -> int:
+    def fold_block(
+        self, ufunc: np.ufunc, walk: Geometry, kind: FoldKind, rowwise: bool = False
+    ) -> int:
         """Elements of a block if the reduction is part of the kernel; 0 if it cannot
         be."""
-        built = self._folding(ufunc, walk, kind)
+        built = self._folding(ufunc, walk, kind, rowwise)
         return 0 if built is None else built.plan.block
 
     def bind_fold(
@@ -155,14 +160,17 @@ class Executable:
         spread: int = 0,
         run: int = 0,
         advance: int = 0,
+        rowwise: bool = False,
     ) -> Bound | None:
         """A kernel that reduces its blocks; see `Frame` for the last arguments."""
-        built = self._folding(ufunc, walk, kind)
+        built = self._folding(ufunc, walk, kind, rowwise)
         return (
             None if built is None else Bound(built, walk, edges, spread, run, advance)
         )
 
-    def _folding(self, ufunc: np.ufunc, walk: Geometry, kind: FoldKind) -> Built | None:
+    def _folding(
+        self, ufunc: np.ufunc, walk: Geometry, kind: FoldKind, rowwise: bool
+    ) -> Built | None:
         reduction = self.program.reduction
         if current().engine != "auto" or reduction is None:
             return None
@@ -170,7 +178,7 @@ class Executable:
         if classes is None:
             return None
         leaves = tuple(classes[:-1])
-        key = (leaves, ufunc, kind)
+        key = (leaves, ufunc, kind, rowwise)
         if key not in self._built:
             dtype = reduction.dtype
             loop = find_loop(ufunc, (dtype, dtype), (dtype,))
@@ -181,6 +189,7 @@ class Executable:
                     [Stride.CONTIGUOUS],
                     (False,),
                     (reduction.slot,),
+                    rowwise,
                     (loop, kind),
                 )
             self._built[key] = built
@@ -251,7 +260,7 @@ class Executable:
         key = (geometry, strides, slots)
         if key not in self._bound:
             walk = replace(geometry, strides=strides, offsets=(0,) * len(strides))
-            self._bound[key] = self._bind(walk, (False,) * len(slots), slots)
+            self._bound[key] = self._bind(walk, (False,) * len(slots), slots, False)
         return self._bound[key]
 
     def _bind(
@@ -259,21 +268,28 @@ class Executable:
         geometry: Geometry,
         aliased: tuple[bool, ...],
         slots: tuple[int, ...],
+        rowwise: bool,
     ) -> Bound | None:
-        """The kernel for these strides; None where the interpreter has to do it."""
+        """The kernel for these strides; None where the interpreter has to do it.
+
+        Short rows share a block if ``rowwise`` allows it and the program does.
+        """
         if len(self._bound) > 4096:
             self._bound.clear()
         classes = self._classes(geometry, slots)
         if classes is None:
             return None
         leaves = len(self.program.leaves)
-        key = (tuple(classes), aliased, slots)
-        if key not in self._built:
-            self._built[key] = self._build(
-                classes[:leaves], classes[leaves:], aliased, slots
-            )
-        built = self._built[key]
-        return None if built is None else Bound(built, geometry)
+        for wise in (True, False) if rowwise and is_narrow(geometry) else (False,):
+            key = (tuple(classes), aliased, slots, wise)
+            if key not in self._built:
+                self._built[key] = self._build(
+                    classes[:leaves], classes[leaves:], aliased, slots, wise
+                )
+            built = self._built[key]
+            if built is not None:
+                return Bound(built, geometry)
+        return None
 
     def _classes(
         self, geometry: Geometry, slots: tuple[int, ...]
@@ -295,6 +311,7 @@ class Executable:
         outputs: Sequence[Stride],
         aliased: tuple[bool, ...],
         slots: tuple[int, ...],
+        rowwise: bool,
         fold: tuple[Loop, FoldKind] | None = None,
     ) -> Built | None:
         if not self._sketched:
@@ -304,7 +321,7 @@ class Executable:
         if self._sketch is None or flags is None:
             return None
         kind = None if fold is None else fold[1]
-        plan = self._sketch.plan(leaves, outputs, slots, aliased, kind)
+        plan = self._sketch.plan(leaves, outputs, slots, aliased, kind, rowwise)
         machine = None if plan is None else engine()
         if plan is None or machine is None:
             return None
@@ -331,6 +348,11 @@ def _is_alone(program: Program) -> bool:
     return sorted(program.outputs) == list(
         range(first, first + len(program.nodes[0].dtypes))
     )
+
+
+def is_narrow(geometry: Geometry) -> bool:
+    """Whether the rows are so short that several should share a block."""
+    return len(geometry.shape) > 1 and 1 < geometry.inner <= NARROW
 
 
 def _class_of(step: int, itemsize: int, length: int) -> Stride:

@@ -18,10 +18,10 @@ import numpy as np
 from ...config import current
 from ...render.plan import Start
 from .engine import data_address
-from .execute import Executable
+from .execute import Executable, is_narrow
 from .geometry import Geometry, geometry_of
 from .interpreter import Recorder, watching
-from .launch import Bound
+from .launch import Bound, block_edges
 from .pairwise import branches, join_branches
 from .rules import identity_of, is_any_order, is_doubtful, is_pairwise
 from .team import drive_all
@@ -216,6 +216,16 @@ def _runs(
         parts: Shape = (*shape[:-1], along * per)
         used = outer[-1]
         groups = math.prod(shape[:-1]) * along
+    elif is_narrow(walk) and executable.fold_block(ufunc, whole, start, True):
+        per = max(1, executable.fold_block(ufunc, whole, start, True) // length)
+        edges = block_edges(outer[-1], per)
+        along = len(edges) - 1
+        bound = executable.bind_fold(
+            ufunc, whole, start, edges, per * size, length, size, True
+        )
+        parts = (*outer[:-1], along * per)
+        used = outer[-1]
+        groups = math.prod(outer[:-1]) * along
     else:
         if length <= block:
             edges = array("q", (0, length))
@@ -306,6 +316,16 @@ def _rows(
         groups = math.prod(outer)
         slices = _slices(executable, walk, groups, len(edges) - 1, threads)
         only = _Columns(bound, slices, (0,) * (len(leaves) + 1))
+        return _Rows(walk, (only,), identity, dtype, threads)
+    if is_narrow(walk) and executable.fold_block(ufunc, whole, "rows", True):
+        per = max(1, executable.fold_block(ufunc, whole, "rows", True) // length)
+        edges = block_edges(rows, per)
+        bound = executable.bind_fold(ufunc, whole, "rows", edges, 0, length, 0, True)
+        if bound is None:
+            return None
+        groups = math.prod(outer)
+        slices = _slices(executable, walk, groups, len(edges) - 1, threads)
+        only = _Columns(bound, slices, (0,) * (len(walk.strides) + 1))
         return _Rows(walk, (only,), identity, dtype, threads)
     width = min(block, length)
     if length > NARROW:

@@ -86,17 +86,25 @@ class Bound:
         run: int = 0,
         advance: int = 0,
     ) -> None:
-        if edges is None:
-            edges = block_edges(geometry.inner, built.plan.block)
-        self.built = built
-        self._blocks = edges
-        self.geometry = geometry
-        self.tiles = Tiles.of(geometry, built.plan.block, joined=False)
         plan = built.plan
+        self.built = built
+        self.geometry = geometry
+        block = plan.block
+        self.tiles = Tiles.of(geometry, block, joined=plan.rowwise)
         count = len(geometry.strides)
         frame = Frame(count, len(plan.scalars))
-        outer = geometry.shape[:-1]
-        self._lengths = array("q", outer or (1,))
+        outer: Sequence[int] = geometry.shape[:-1]
+        length = geometry.inner
+        inner = [row[-1] for row in geometry.strides]
+        columns = inner
+        if plan.rowwise:  # the rows are what the driver takes for the inner axis
+            run, block = length, self.tiles.runs
+            *outer, length = outer
+            inner = [row[-2] for row in geometry.strides]
+        if edges is None:
+            edges = block_edges(length, block)
+        self._blocks = edges
+        self._lengths = array("q", tuple(outer) or (1,))
         self._steps = array(
             "q",
             [row[axis] for axis in range(len(outer)) for row in geometry.strides]
@@ -114,7 +122,8 @@ class Bound:
         words[Frame.SPREAD] = spread
         words[Frame.RUN] = run
         words[Frame.ADVANCE] = advance
-        words[Frame.STRIDES : frame.pointers] = [row[-1] for row in geometry.strides]
+        words[Frame.STRIDES : frame.pointers] = inner
+        words[frame.columns :] = columns
         self._template = array("q", words)
         self._offsets = geometry.offsets if any(geometry.offsets) else None
         pattern = "=" + "q" * count + "".join(map(_pattern, plan.scalars))

@@ -65,6 +65,7 @@ class Sketch:
         slots: Sequence[int],
         buffered: Sequence[bool],
         fold: FoldKind | None = None,
+        rowwise: bool = False,
     ) -> Plan | None:
         """The plan for operands of these stride classes.
 
@@ -79,13 +80,15 @@ class Sketch:
         fold : Start or "rows", optional
             The only slot is reduced on the way, see `Fold`; the loop that does it is
             the last of the table.
+        rowwise : bool
+            See `Plan`.
 
         Returns
         -------
         Plan or None
             None if an operand cannot be shown to a loop as NumPy would show it.
         """
-        return _Planner(self, leaves, outputs, slots, buffered, fold).plan()
+        return _Planner(self, leaves, outputs, slots, buffered, fold, rowwise).plan()
 
 
 def sketch_of(program: Program) -> Sketch | None:
@@ -158,6 +161,7 @@ class _Planner:
         slots: Sequence[int],
         buffered: Sequence[bool],
         fold: FoldKind | None,
+        rowwise: bool,
     ) -> None:
         self.sketch = sketch
         self.program = sketch.program
@@ -166,6 +170,7 @@ class _Planner:
         self.slots = slots
         self.buffered = buffered
         self.fold = fold
+        self.rowwise = rowwise
         self.dtypes = self.program.slot_dtypes()
         self.first = len(self.program.leaves) + len(self.program.scalars)
         self.places: dict[int, Place] = {}
@@ -177,8 +182,10 @@ class _Planner:
     def _constant_slots(self) -> set[int]:
         """Slots with the same value all along the inner axis."""
         leaves = len(self.program.leaves)
-        found = {k for k in range(leaves) if self.leaf_strides[k] is Stride.ZERO}
-        found |= set(range(leaves, self.first))
+        found = set(range(leaves, self.first))
+        if not self.rowwise:
+            zero = Stride.ZERO
+            found |= {k for k in range(leaves) if self.leaf_strides[k] is zero}
         slot = self.first
         for node in self.program.nodes:
             constant = all(used in found for used in node.inputs)
@@ -199,6 +206,8 @@ class _Planner:
         for number, slot in enumerate(self.slots):
             direct = self.output_strides[number] is Stride.CONTIGUOUS
             direct = direct and not self.buffered[number] and self.fold is None
+            if self.rowwise and slot in self._called():
+                direct = False  # loops work on all rows in one piece
             if direct and slot not in self.places:
                 self.places[slot] = Place(Home.OUTPUT, number)
         steps = self._steps()
@@ -221,7 +230,19 @@ class _Planner:
             tuple(steps),
             finish,
             _block_length(weight),
+            self.rowwise,
         )
+
+    def _called(self) -> set[int]:
+        """Slots that a loop reads or writes."""
+        found: set[int] = set()
+        slot = self.first
+        for node, lowered in zip(self.program.nodes, self.sketch.lowered, strict=True):
+            if not lowered:
+                found.update(node.inputs)
+                found.update(range(slot, slot + len(node.dtypes)))
+            slot += len(node.dtypes)
+        return found
 
     # -------------------------------------------------------------------- the steps
     def _steps(self) -> list[Step] | None:
@@ -312,7 +333,10 @@ class _Planner:
                     return None
                 if self._is_seen_as(used, inner) or (used, inner) in self.copies:
                     continue
-                if used in called:
+                # A loop may ask for more than "not contiguous": a leaf of its own
+                # strides is not copied.
+                strided = inner is Inner.STRIDED and used < len(self.program.leaves)
+                if used in called or (strided and self.rowwise):
                     return None
                 place = self._copy(used, inner)
                 stores.append((f"v{used}", place, self.dtypes[used]))
@@ -328,6 +352,8 @@ class _Planner:
             return True  # every slot that gets here is constant
         stride = Stride.CONTIGUOUS
         if place.home is Home.LEAF:
+            if self.rowwise:
+                return False
             stride = self.leaf_strides[place.number]
         elif place.home is Home.SCALAR:
             stride = Stride.ZERO
