@@ -1599,7 +1599,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name in _NUMPY or (name in _SOMETIMES and name in _np.__all__):
         value = getattr(_np, name)
-        if callable(value) and not isinstance(value, type):
+        if name in _SOMETIMES and not isinstance(value, type):
             value = _fallback(value)
         globals()[name] = value
         return value
