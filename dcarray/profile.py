@@ -82,7 +82,7 @@ class profile:
     >>> with dc.profile() as p:
     ...     y = (dc.ones(100_000) + 1).sum()
     >>> p.groups[0].name
-    'add add'
+    'add sum'
     """
 
     def __init__(self) -> None:

@@ -15,12 +15,34 @@ from ..config import current
 from ..layout import Layout, is_contiguous
 from ..lazy import graph
 
-__all__ = ["as_array", "chosen_device", "convert", "locked", "placed", "unwrapped"]
+__all__ = [
+    "as_array",
+    "chosen_device",
+    "convert",
+    "default_dtype",
+    "locked",
+    "placed",
+    "unwrapped",
+]
+
+_NARROWER = {"d": "f", "D": "F", "l": "i", "q": "i"}
+"""Default dtypes of devices that lack NumPy's."""
 
 
 def chosen_device(device: str | Device | None) -> Device:
     """The device that ``device=`` means, the settings' if it is None."""
     return device_of(device, current().device)
+
+
+def default_dtype(dtype: Any, device: Device) -> np.dtype[Any]:
+    """NumPy's default dtype, or on a device without it the one of half the width."""
+    wanted: np.dtype[Any] = np.dtype(dtype)
+    if device.kind not in ("auto", "cpu"):
+        supported = backend_for(str(device)).supported
+        narrower = np.dtype(_NARROWER.get(wanted.char, wanted))
+        if wanted not in supported and narrower in supported:
+            return narrower
+    return wanted
 
 
 def placed(host: HostArray, device: str | Device | None = None) -> DeviceArray:
@@ -107,6 +129,8 @@ def convert(
         )
         return _shared(shared, target)
     host = np.array(plain, dtype, order=order or "K", ndmin=ndmin, **options)
+    if dtype is None and not hasattr(x, "dtype"):
+        host = host.astype(default_dtype(host.dtype, target), copy=False)
     return placed(host, target)
 
 

@@ -12,7 +12,14 @@ from ..array.movement import moved
 from ..array.state import check_dtype, is_foreign
 from ..backends.registry import Device
 from ..layout import phantom
-from .conversion import as_array, chosen_device, convert, placed, unwrapped
+from .conversion import (
+    as_array,
+    chosen_device,
+    convert,
+    default_dtype,
+    placed,
+    unwrapped,
+)
 from .coverage import native, unbound
 
 __all__ = [
@@ -204,7 +211,7 @@ def _filled(
     """An array of one value; ``value`` None leaves the memory as it is."""
     target = chosen_device(device)
     if dtype is None:
-        dtype = float
+        dtype = default_dtype(float, target)
     if target.kind in ("auto", "cpu"):
         if value is None or value == 0:
             maker: Any = np.empty if value is None else np.zeros
@@ -308,10 +315,10 @@ def full(
     if target.kind in ("auto", "cpu"):
         host = np.full(unwrapped(shape), unwrapped(fill_value), dtype, order)
         return DeviceArray._of_host(host, target)
-    value = as_array(fill_value)
+    value = convert(fill_value, device=target)
     wanted = value.dtype if dtype is None else dtype
     result = _filled(shape, None, wanted, order, target)
-    result[...] = fill_value if isinstance(fill_value, DeviceArray) else value._array()
+    result[...] = value
     return result
 
 

@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..backends.registry import Device, backend_for, devices
-from .conversion import chosen_device
+from .conversion import chosen_device, default_dtype
 
 __all__ = ["Info", "devices"]
-
-_NARROWER = {"d": "f", "D": "F", "l": "i", "q": "i"}
-"""Dtypes in the place of those that a device may lack."""
 
 
 class Info:
@@ -47,11 +44,7 @@ class Info:
         found: Any = np.__array_namespace_info__().default_dtypes()
         if target.kind in ("auto", "cpu"):
             return found  # type: ignore[no-any-return]
-        supported = backend_for(str(target)).supported
-        return {
-            name: dtype if dtype in supported else np.dtype(_NARROWER[dtype.char])
-            for name, dtype in found.items()
-        }
+        return {name: default_dtype(dtype, target) for name, dtype in found.items()}
 
     def dtypes(
         self, *, device: str | Device | None = None, kind: Any = None

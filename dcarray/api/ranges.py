@@ -12,7 +12,14 @@ from ..backends.registry import AUTO, Device
 from ..dtypes import is_recordable
 from ..lazy import graph
 from ..ops.elementwise import WHERE
-from .conversion import as_array, chosen_device, locked, placed, unwrapped
+from .conversion import (
+    as_array,
+    chosen_device,
+    default_dtype,
+    locked,
+    placed,
+    unwrapped,
+)
 from .coverage import native
 from .manipulation import broadcast_to
 
@@ -86,12 +93,16 @@ def arange(
     elif start is _missing:
         given = [0, stop, step]
     host = np.arange(*[unwrapped(x) for x in given], dtype=dtype)
+    if dtype is None:
+        host = host.astype(default_dtype(host.dtype, target), copy=False)
     return placed(host, target)
 
 
-def _spaced(result: Any, device: Device) -> Any:
+def _spaced(result: Any, device: Device, dtype: Any) -> Any:
     if type(result) is tuple:
-        return placed(result[0], device), result[1]
+        return _spaced(result[0], device, dtype), result[1]
+    if dtype is None:
+        result = result.astype(default_dtype(result.dtype, device), copy=False)
     return placed(result, device)
 
 
@@ -135,7 +146,7 @@ def linspace(
         dtype,
         axis,
     )
-    return _spaced(result, _device(device, start, stop))
+    return _spaced(result, _device(device, start, stop), dtype)
 
 
 @native
@@ -158,7 +169,7 @@ def logspace(
         dtype,
         axis,
     )
-    return _spaced(result, _device(None, start, stop, base))
+    return _spaced(result, _device(None, start, stop, base), dtype)
 
 
 @native
@@ -174,7 +185,7 @@ def geomspace(
     result = np.geomspace(
         unwrapped(start), unwrapped(stop), unwrapped(num), endpoint, dtype, axis
     )
-    return _spaced(result, _device(None, start, stop))
+    return _spaced(result, _device(None, start, stop), dtype)
 
 
 @native
@@ -204,7 +215,7 @@ def eye(
     """
     target = chosen_device(device)
     rows, columns, shift = unwrapped(N), unwrapped(M), unwrapped(k)
-    wanted = float if dtype is None else dtype
+    wanted = default_dtype(float, target) if dtype in (None, float) else dtype
     return placed(np.eye(rows, columns, shift, wanted, order), target)
 
 

@@ -48,8 +48,8 @@ class SimulatedDevice:
     >>> with SimulatedDevice() as device:
     ...     x = dc.ones(4, device=device.label)
     ...     device.fail("launch", transient=True)
-    ...     float((x + 1).sum()), device.count("launch")
-    (8.0, 2)
+    ...     float((x + 1).sum()), device.backend.faults.failures["launch"]
+    (8.0, 1)
     """
 
     def __init__(

@@ -353,6 +353,33 @@ def test_dtypes_that_a_device_lacks() -> None:
         assert default["complex floating"] in names.values()
 
 
+def test_default_dtypes_of_a_device() -> None:
+    with SimulatedDevice(without=["float64", "complex128"]) as device:
+        on_it = {"device": device.label}
+        for x in (
+            dc.zeros(3, **on_it),
+            dc.ones((2, 2), **on_it),
+            dc.empty(3, **on_it),
+            dc.full(3, 2.5, **on_it),
+            dc.linspace(0, 1, 4, **on_it),
+            dc.arange(0.0, 1.0, 0.25, **on_it),
+            dc.eye(3, **on_it),
+            dc.asarray([1.0, 2.0], **on_it),
+        ):
+            assert x.dtype == np.float32
+            assert x.device == device.label
+        assert dc.asarray([1j], **on_it).dtype == np.complex64
+        assert dc.arange(3, **on_it).dtype == np.int64
+        assert (dc.full(3, 2.5, **on_it).get() == 2.5).all()
+        for explicit in (
+            lambda: dc.ones(3, dtype=dc.float64, **on_it),
+            lambda: dc.asarray(np.ones(3), **on_it),
+            lambda: dc.linspace(0, 1, 3, dtype=np.float64, **on_it),
+        ):
+            with pytest.raises(UnsupportedError):
+                explicit()
+
+
 @pytest.mark.parametrize("dtype", ["O", "U3", "M8[s]", "g", "V4"])
 def test_dtypes_that_only_numpy_knows(device: SimulatedDevice, dtype: str) -> None:
     with pytest.raises(UnsupportedError):
