@@ -53,7 +53,7 @@ ifftshift = served(rows.IFFTSHIFT)
 
 
 @native
-def fftfreq(n: int, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
     """Frequencies of the bins of a transform, as `numpy.fft.fftfreq`.
 
     Parameters
@@ -62,16 +62,16 @@ def fftfreq(n: int, d: float = 1.0, dtype: Any = None, device: Any = None) -> An
         Length of the transform.
     d : float
         Spacing of the samples.
-    dtype : dtype, optional
-        A real floating-point one.
     device : str or Device, optional
         Where the result is made.
+    dtype : dtype, optional
+        A real floating-point one.
     """
     return _made(np.fft.fftfreq(n, d), dtype, device)
 
 
 @native
-def rfftfreq(n: int, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
     """Frequencies of the bins of a real transform; parameters as for `fftfreq`."""
     return _made(np.fft.rfftfreq(n, d), dtype, device)
 

@@ -117,13 +117,13 @@ def fix(x: Any, out: Any = None) -> Any:
 
 # --------------------------------------------------------------------- complex numbers
 @native
-def real(val: Any, /) -> Any:
+def real(val: Any) -> Any:
     """The real part; a view of complex arrays, real ones as they are."""
     return as_array(val).real
 
 
 @native
-def imag(val: Any, /) -> Any:
+def imag(val: Any) -> Any:
     """The imaginary part; a view of complex arrays, zeros for real ones."""
     return as_array(val).imag
 

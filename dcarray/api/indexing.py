@@ -46,7 +46,7 @@ _missing: Any = np._NoValue
 # ---------------------------------------------------------------------------- picking
 @native
 def take(
-    a: Any, indices: Any, /, axis: Any = None, out: Any = None, mode: Any = "raise"
+    a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise"
 ) -> Any:
     """The elements at some places along an axis.
 
@@ -65,7 +65,7 @@ def take(
 
 
 @native
-def take_along_axis(arr: Any, indices: Any, /, axis: Any = -1) -> Any:
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     """For each place along the other axes, elements by indices of its own.
 
     Parameters

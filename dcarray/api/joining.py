@@ -132,7 +132,6 @@ concat = concatenate
 @hosted(np.stack)
 def stack(
     arrays: Any,
-    /,
     axis: Any = 0,
     out: Any = None,
     *,

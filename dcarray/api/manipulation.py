@@ -76,7 +76,7 @@ def ravel(a: Any, order: Any = "C") -> Any:
 
 
 @native
-def expand_dims(a: Any, /, axis: Any = 0) -> Any:
+def expand_dims(a: Any, axis: Any = 0) -> Any:
     """A view with new axes of length 1.
 
     Parameters
@@ -90,7 +90,7 @@ def expand_dims(a: Any, /, axis: Any = 0) -> Any:
 
 
 @native
-def squeeze(a: Any, /, axis: Any = None) -> Any:
+def squeeze(a: Any, axis: Any = None) -> Any:
     """A view without axes of length 1: all of them, or those of ``axis``."""
     return as_array(a).squeeze(unwrapped(axis))
 
@@ -127,7 +127,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 @native
-def permute_dims(a: Any, /, axes: Any = None) -> Any:
+def permute_dims(a: Any, axes: Any = None) -> Any:
     """A view with the axes in another order, see `transpose`."""
     return transpose(a, axes)
 
@@ -145,7 +145,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 @native
-def moveaxis(a: Any, source: Any, destination: Any, /) -> Any:
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """A view with axes moved to other places; the rest keep their order."""
     places = unwrapped(source), unwrapped(destination)
     return _view(a, lambda array: np.moveaxis(array, *places))
@@ -180,7 +180,7 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
 
 # -------------------------------------------------------------------------- direction
 @native
-def flip(m: Any, /, axis: Any = None) -> Any:
+def flip(m: Any, axis: Any = None) -> Any:
     """A view with the elements in reverse along all axes, or those of ``axis``."""
     x = as_array(m)
     every = range(x.ndim) if axis is None else unwrapped(axis)
@@ -211,7 +211,7 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
 
 # ----------------------------------------------------------------------- broadcasting
 @native
-def broadcast_to(array: Any, /, shape: Any, subok: bool = False) -> Any:
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """A read-only view in a larger shape.
 
     Raises

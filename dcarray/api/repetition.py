@@ -21,7 +21,7 @@ __all__ = ["copyto", "pad", "repeat", "resize", "roll", "tile", "trim_zeros"]
 
 
 @hosted(np.repeat)
-def repeat(a: Any, repeats: Any, /, axis: Any = None) -> Any:
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """Each element several times, one after the other.
 
     Parameters
@@ -41,7 +41,7 @@ def repeat(a: Any, repeats: Any, /, axis: Any = None) -> Any:
 
 
 @hosted(np.tile)
-def tile(A: Any, /, reps: Any) -> Any:
+def tile(A: Any, reps: Any) -> Any:
     """The whole array several times along each axis."""
     x = as_array(A)
     counts = unwrapped(reps)
@@ -57,7 +57,7 @@ def tile(A: Any, /, reps: Any) -> Any:
 
 
 @hosted(np.roll)
-def roll(a: Any, /, shift: Any, axis: Any = None) -> Any:
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """The elements moved along axes; what leaves at the end comes back at the start.
 
     Parameters
