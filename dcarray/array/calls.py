@@ -16,7 +16,7 @@ from ..config import config, current
 from ..dtypes import DType, is_recordable
 from ..errors import DTypeError
 from ..layout import Layout, broadcast_shapes, broadcast_strides
-from ..lazy import errstate, execute, graph
+from ..lazy import errstate, execute, graph, recover
 from ..lazy.graph import Read, Value
 from ..lazy.record import record
 from ..ops.elementwise import CAST, LESS, POWER, WHERE
@@ -167,6 +167,8 @@ def elementwise(
     except OverflowError:
         # A Python int beyond the dtype: NumPy has an answer for comparisons, or says
         # what is wrong.
+        if device.kind not in ("auto", "cpu") and not outs and where is True:
+            return _out_of_range(cls, op, operands, device)
         return _at_once(cls, op, operands, outs, where, keywords, device)
     for value in values:
         check_dtype(value.dtype, device)
@@ -228,6 +230,21 @@ def _quickly(cls: type[Array], op: Op, operands: Sequence[Any]) -> Any:
     return record_quickly(op, *operands)
 
 
+def _out_of_range(
+    cls: type[Array], op: Op, operands: Sequence[Any], device: Device
+) -> Any:
+    """A comparison with a number beyond the dtype: all elements give the same."""
+    arrays = [x for x in operands if _has_axes(x)]
+    samples = [np.zeros(1, x.dtype) if _has_axes(x) else x for x in operands]
+    (answer,) = op.numpy(*samples)
+    shape = broadcast_shapes([x.shape for x in arrays])
+    return wrap(cls, np.full(shape, answer), device)
+
+
+def _has_axes(x: Any) -> bool:
+    return isinstance(x, (ArrayState, np.ndarray))
+
+
 def _at_once(
     cls: type[Array],
     op: Op,
@@ -238,6 +255,10 @@ def _at_once(
     device: Device,
 ) -> Any:
     """One NumPy call."""
+    if device.kind not in ("auto", "cpu"):
+        # NumPy says first what is wrong, if anything is.
+        op.numpy(*[np.empty(0, x.dtype) if _has_axes(x) else x for x in operands])
+        recover.fallback_allowed(op.name, "cpu")
     given = dict(keywords)
     if where is not True:
         given["where"] = as_host(where)
