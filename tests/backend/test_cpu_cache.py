@@ -105,7 +105,8 @@ def chain(ufunc: Any) -> Program:
 
 def test_a_second_engine_compiles_nothing(folder: Path) -> None:
     pytest.importorskip("llvmlite")
-    from dcarray.backends.cpu.plan import sketch_of
+    from dcarray.backends.cpu.plan import plan_for
+    from dcarray.backends.cpu.sketch import sketch_of
     from dcarray.render.llvm import render
     from dcarray.render.plan import Stride
 
@@ -113,7 +114,7 @@ def test_a_second_engine_compiles_nothing(folder: Path) -> None:
     sketch = sketch_of(program)
     assert sketch is not None
     dense = [Stride.CONTIGUOUS]
-    plan = sketch.plan(dense, dense, program.outputs, [False])
+    plan = plan_for(sketch, dense, dense, program.outputs, [False])
     assert plan is not None
     with config(cache_dir=str(folder)):
         Engine().kernel(render(plan))

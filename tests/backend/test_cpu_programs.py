@@ -99,7 +99,8 @@ class Draw:
         real = g.standard_normal(shape) * 10.0 ** self.random.choice([0, 0, 1, 6, -6])
         if dtype.kind == "c":
             real = real + 1j * g.standard_normal(shape)
-        values = np.asarray(real.astype(dtype) if shape else dtype.type(real))
+        with np.errstate(over="ignore"):
+            values = np.asarray(real.astype(dtype) if shape else dtype.type(real))
         if shape and self.random.random() < 0.4:
             special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-42, 1e30, -1e30, 2.0, 0.5]
             hits = g.random(shape) < 0.3
@@ -302,7 +303,7 @@ def test_flags_name_the_nodes_that_numpy_warns_about(
 @pytest.mark.parametrize("watch", [0, 11])
 def test_outputs_may_be_inputs(backend: CpuBackend, engine: str, watch: int) -> None:
     tried = 0
-    for seed in range(300):
+    for seed in range(150):
         draw = Draw(seed, nodes=4, dtypes=[F4, np.dtype("?")])
         slot = draw.program.outputs[-1]
         dtype = draw.values[slot].dtype
@@ -326,7 +327,7 @@ def test_outputs_may_be_inputs(backend: CpuBackend, engine: str, watch: int) -> 
                 executable, draw.shape, inputs, draw.scalars, targets, watch=watch
             )
         compare(draw, targets)
-    assert tried > 50
+    assert tried > 25
 
 
 @pytest.mark.parametrize("watch", [0, 11])

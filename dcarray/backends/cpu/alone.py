@@ -21,7 +21,7 @@ from .geometry import geometry_of
 from .interpreter import Recorder, evaluate, scalar_array, watching
 from .launch import Bound, Built
 from .loops import find_loop
-from .plan import may_fail
+from .sketch import may_fail
 from .team import drive_all
 from .threads import available_threads, run_slices
 

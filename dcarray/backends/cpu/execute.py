@@ -7,7 +7,6 @@ import logging
 import math
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,8 @@ from .geometry import Geometry, geometry_of, view_through
 from .interpreter import BLOCK, Interpreter, Tiles, scalar_array
 from .launch import Bound, Built
 from .loops import Loop, find_loop
-from .plan import FoldKind, Sketch, sketch_of
+from .plan import FoldKind, plan_for
+from .sketch import Sketch, sketch_of
 from .team import drive_all
 from .threads import available_threads, cut, run_slices
 
@@ -86,7 +86,7 @@ class Executable:
                 bound = self._bound[key]
             except KeyError:
                 walk = geometry_of(shape, strides, outputs[0].strides)
-                bound = self._bound[key] = self._bind(walk, aliased, slots, True)
+                bound = self._bound[key] = self._bind(walk, aliased, slots)
             if bound is not None and self._aligned(addresses):
                 addresses.extend(targets)
                 return self._launch(
@@ -248,43 +248,24 @@ class Executable:
         return list(map(scalar_array, scalars, self.program.scalars))
 
     # ---------------------------------------------------------------------- building
-    def bind_walk(
-        self, geometry: Geometry, strides: tuple[Strides, ...], slots: tuple[int, ...]
-    ) -> Bound | None:
-        """A kernel for a walk that is known, into memory of our own.
-
-        ``strides`` are those of the leaves and of what the slots are stored in.
-        """
-        if current().engine != "auto":
-            return None
-        key = (geometry, strides, slots)
-        if key not in self._bound:
-            walk = replace(geometry, strides=strides, offsets=(0,) * len(strides))
-            self._bound[key] = self._bind(walk, (False,) * len(slots), slots, False)
-        return self._bound[key]
-
     def _bind(
         self,
         geometry: Geometry,
         aliased: tuple[bool, ...],
         slots: tuple[int, ...],
-        rowwise: bool,
     ) -> Bound | None:
-        """The kernel for these strides; None where the interpreter has to do it.
-
-        Short rows share a block if ``rowwise`` allows it and the program does.
-        """
+        """The kernel for these strides; None where the interpreter has to do it."""
         if len(self._bound) > 4096:
             self._bound.clear()
         classes = self._classes(geometry, slots)
         if classes is None:
             return None
         leaves = len(self.program.leaves)
-        for wise in (True, False) if rowwise and is_narrow(geometry) else (False,):
-            key = (tuple(classes), aliased, slots, wise)
+        for rowwise in (True, False) if is_narrow(geometry) else (False,):
+            key = (tuple(classes), aliased, slots, rowwise)
             if key not in self._built:
                 self._built[key] = self._build(
-                    classes[:leaves], classes[leaves:], aliased, slots, wise
+                    classes[:leaves], classes[leaves:], aliased, slots, rowwise
                 )
             built = self._built[key]
             if built is not None:
@@ -321,7 +302,7 @@ class Executable:
         if self._sketch is None or flags is None:
             return None
         kind = None if fold is None else fold[1]
-        plan = self._sketch.plan(leaves, outputs, slots, aliased, kind, rowwise)
+        plan = plan_for(self._sketch, leaves, outputs, slots, aliased, kind, rowwise)
         machine = None if plan is None else engine()
         if plan is None or machine is None:
             return None

@@ -1,17 +1,14 @@
-"""From a program to a plan: what LLVM compiles, what NumPy's loops do, and where the
-values of a block lie between the steps."""
+"""From a sketch to a plan: where the values of a block lie between the steps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from ...kernel.nodes import Apply, Cast, Let, Name, Scalar, Select
-from ...ops.program import Inner, Node, Program
-from ...render.llvm_scalar import can_lower
+from ...ops.program import Inner, Node
 from ...render.plan import (
     Argument,
     Fold,
@@ -24,132 +21,49 @@ from ...render.plan import (
     Step,
     Stride,
 )
-from .loops import Loop, find_loop
+from .sketch import Sketch
 
-__all__ = ["MAX_SEGMENTS", "FoldKind", "Sketch", "may_fail", "sketch_of"]
+__all__ = ["FoldKind", "plan_for"]
 
 DType = np.dtype[Any]
 FoldKind: TypeAlias = "Start | Literal['rows']"
-
-MAX_SEGMENTS = 6
-"""More stages than this and the interpreter is as good."""
 
 CACHE_BYTES = 1 << 16
 """What the buffers of a block and the operands that pass by may fill together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sketch:
-    """A program whose nodes have their places in time, whatever the strides are.
+def plan_for(
+    sketch: Sketch,
+    leaves: Sequence[Stride],
+    outputs: Sequence[Stride],
+    slots: Sequence[int],
+    buffered: Sequence[bool],
+    fold: FoldKind | None = None,
+    rowwise: bool = False,
+) -> Plan | None:
+    """The plan for operands of these stride classes.
 
-    Attributes
+    Parameters
     ----------
-    stages : tuple of int
-        For each node, the stage in which it is computed.  A stage is a segment and the
-        loop calls after it.
-    lowered : tuple of bool
-        For each node whether LLVM computes it; NumPy's loop does otherwise.
-    loops : tuple of Loop
-        The table, in the order of the nodes that are not lowered.
+    sketch : Sketch
+    leaves, outputs : sequence of Stride
+    slots : sequence of int
+        What goes into the outputs.
+    buffered : sequence of bool
+        For each output whether it may be stored only once the block is known to be
+        good.
+    fold : Start or "rows", optional
+        The only slot is reduced on the way, see `Fold`; the loop that does it is the
+        last of the table.
+    rowwise : bool
+        See `Plan`.
+
+    Returns
+    -------
+    Plan or None
+        None if an operand cannot be shown to a loop as NumPy would show it.
     """
-
-    program: Program
-    stages: tuple[int, ...]
-    lowered: tuple[bool, ...]
-    loops: tuple[Loop, ...]
-
-    def plan(
-        self,
-        leaves: Sequence[Stride],
-        outputs: Sequence[Stride],
-        slots: Sequence[int],
-        buffered: Sequence[bool],
-        fold: FoldKind | None = None,
-        rowwise: bool = False,
-    ) -> Plan | None:
-        """The plan for operands of these stride classes.
-
-        Parameters
-        ----------
-        leaves, outputs : sequence of Stride
-        slots : sequence of int
-            What goes into the outputs.
-        buffered : sequence of bool
-            For each output whether it may be stored only once the block is known to
-            be good.
-        fold : Start or "rows", optional
-            The only slot is reduced on the way, see `Fold`; the loop that does it is
-            the last of the table.
-        rowwise : bool
-            See `Plan`.
-
-        Returns
-        -------
-        Plan or None
-            None if an operand cannot be shown to a loop as NumPy would show it.
-        """
-        return _Planner(self, leaves, outputs, slots, buffered, fold, rowwise).plan()
-
-
-def sketch_of(program: Program) -> Sketch | None:
-    """Place the nodes of a program in time; None if it cannot be compiled."""
-    dtypes = program.slot_dtypes()
-    if any(not _is_plain(dtype) for dtype in dtypes):
-        return None
-    lowered = []
-    loops = []
-    for node in program.nodes:
-        inputs = tuple(dtypes[slot] for slot in node.inputs)
-        if len(node.dtypes) == 1 and can_lower(node.op.name, inputs, node.dtypes[0]):
-            lowered.append(True)
-            continue
-        if not isinstance(node.op.numpy, np.ufunc):
-            return None
-        loop = find_loop(node.op.numpy, inputs, node.dtypes)
-        if loop is None or may_fail(node, inputs):
-            return None
-        lowered.append(False)
-        loops.append(loop)
-    stages = _stages(program, lowered)
-    if max(stages, default=0) >= MAX_SEGMENTS:
-        return None
-    return Sketch(program, tuple(stages), tuple(lowered), tuple(loops))
-
-
-def _is_plain(dtype: DType) -> bool:
-    return dtype.isnative and dtype.char in "?bBhHiIlLqQefdFD"
-
-
-def may_fail(node: Node, inputs: tuple[DType, ...]) -> bool:
-    """Whether the loop can set a Python error, which a kernel would not notice."""
-    return node.op.name == "power" and inputs[0].kind in "iu"
-
-
-def _stages(program: Program, lowered: Sequence[bool]) -> list[int]:
-    """As early as possible; then what LLVM computes as late as its readers allow."""
-    first = len(program.leaves) + len(program.scalars)
-    maker: dict[int, int] = {}
-    slot = first
-    for number, node in enumerate(program.nodes):
-        for _ in node.dtypes:
-            maker[slot] = number
-            slot += 1
-    stages: list[int] = []
-    readers: list[list[int]] = [[] for _ in program.nodes]
-    for number, node in enumerate(program.nodes):
-        stage = 0
-        for used in node.inputs:
-            source = maker.get(used)
-            if source is None:
-                continue
-            readers[source].append(number)
-            wait = 1 if lowered[number] and not lowered[source] else 0
-            stage = max(stage, stages[source] + wait)
-        stages.append(stage)
-    for number in reversed(range(len(program.nodes))):
-        if lowered[number] and readers[number]:
-            stages[number] = min(stages[reader] for reader in readers[number])
-    return stages
+    return _Planner(sketch, leaves, outputs, slots, buffered, fold, rowwise).plan()
 
 
 class _Planner:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "continues",
     "identity_of",
     "is_any_order",
     "is_doubtful",
@@ -59,12 +58,6 @@ def is_doubtful(ufunc: np.ufunc, result: np.ndarray[Any, Any]) -> bool:
     return (
         result.dtype.kind == "f" and ufunc is not np.add and bool((result == 0).any())
     )
-
-
-def continues(ufunc: np.ufunc, dtype: DType) -> bool:
-    """Whether a reduction that begins with a former result goes on as if nothing had
-    been.  (A complex product does not: one times infinity is not infinity.)"""
-    return ufunc is np.add or (ufunc is np.multiply and dtype.kind == "f")
 
 
 def identity_of(ufunc: np.ufunc, dtype: DType) -> Any:

@@ -1,0 +1,102 @@
+"""A program's nodes in time: which LLVM computes, which NumPy's loops do, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...ops.program import Node, Program
+from ...render.llvm_scalar import can_lower
+from .loops import Loop, find_loop
+
+__all__ = ["MAX_SEGMENTS", "Sketch", "may_fail", "sketch_of"]
+
+DType = np.dtype[Any]
+
+MAX_SEGMENTS = 6
+"""With more stages than this the interpreter is as good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """A program whose nodes have their places in time, whatever the strides are.
+
+    Attributes
+    ----------
+    stages : tuple of int
+        For each node, the stage in which it is computed.  A stage is a segment and the
+        loop calls after it.
+    lowered : tuple of bool
+        For each node whether LLVM computes it; NumPy's loop does otherwise.
+    loops : tuple of Loop
+        The table, in the order of the nodes that are not lowered.
+    """
+
+    program: Program
+    stages: tuple[int, ...]
+    lowered: tuple[bool, ...]
+    loops: tuple[Loop, ...]
+
+
+def sketch_of(program: Program) -> Sketch | None:
+    """Place the nodes of a program in time; None if it cannot be compiled."""
+    dtypes = program.slot_dtypes()
+    if any(not _is_plain(dtype) for dtype in dtypes):
+        return None
+    lowered = []
+    loops = []
+    for node in program.nodes:
+        inputs = tuple(dtypes[slot] for slot in node.inputs)
+        if len(node.dtypes) == 1 and can_lower(node.op.name, inputs, node.dtypes[0]):
+            lowered.append(True)
+            continue
+        if not isinstance(node.op.numpy, np.ufunc):
+            return None
+        loop = find_loop(node.op.numpy, inputs, node.dtypes)
+        if loop is None or may_fail(node, inputs):
+            return None
+        lowered.append(False)
+        loops.append(loop)
+    stages = _stages(program, lowered)
+    if max(stages, default=0) >= MAX_SEGMENTS:
+        return None
+    return Sketch(program, tuple(stages), tuple(lowered), tuple(loops))
+
+
+def _is_plain(dtype: DType) -> bool:
+    return dtype.isnative and dtype.char in "?bBhHiIlLqQefdFD"
+
+
+def may_fail(node: Node, inputs: tuple[DType, ...]) -> bool:
+    """Whether the loop can set a Python error, which a kernel would not notice."""
+    return node.op.name == "power" and inputs[0].kind in "iu"
+
+
+def _stages(program: Program, lowered: Sequence[bool]) -> list[int]:
+    """As early as possible; then what LLVM computes as late as its readers allow."""
+    first = len(program.leaves) + len(program.scalars)
+    maker: dict[int, int] = {}
+    slot = first
+    for number, node in enumerate(program.nodes):
+        for _ in node.dtypes:
+            maker[slot] = number
+            slot += 1
+    stages: list[int] = []
+    readers: list[list[int]] = [[] for _ in program.nodes]
+    for number, node in enumerate(program.nodes):
+        stage = 0
+        for used in node.inputs:
+            source = maker.get(used)
+            if source is None:
+                continue
+            readers[source].append(number)
+            wait = 1 if lowered[number] and not lowered[source] else 0
+            stage = max(stage, stages[source] + wait)
+        stages.append(stage)
+    for number in reversed(range(len(program.nodes))):
+        if lowered[number] and readers[number]:
+            stages[number] = min(stages[reader] for reader in readers[number])
+    return stages
