@@ -112,7 +112,7 @@ class Settings:
         return sys.maxsize if self.lazy == "never" else 0
 
 
-_TYPES = {f.name: get_type_hints(Settings)[f.name] for f in fields(Settings)}
+_TYPES = get_type_hints(Settings)
 
 
 def describe() -> list[tuple[str, str, str, str]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..array import DeviceArray
 from ..backends.registry import opened
 from ..lazy import execute
-from ..lazy.explain import Plan, plan_for
+
+if TYPE_CHECKING:
+    from ..lazy.explain import Plan
 
 __all__ = ["evaluate", "explain", "synchronize"]
 
@@ -70,6 +72,8 @@ def explain(array: DeviceArray) -> Plan:
     TypeError
         ``array`` is no `DeviceArray`.
     """
+    from ..lazy.explain import Plan, plan_for  # only who asks for a plan needs it
+
     if not isinstance(array, DeviceArray):
         raise TypeError(f"explain: got {type(array).__name__}, takes a DeviceArray")
     if array._binding is None:

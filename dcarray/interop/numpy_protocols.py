@@ -22,14 +22,15 @@ _SUBMODULES = ("linalg", "fft")
 class FunctionTable(dict[Any, Any]):
     """dcarray's function for each of NumPy's.
 
-    Submodules are looked through when the first of their functions is asked for.
+    It fills when it is asked for the first time, and with a submodule's functions when
+    one of those is.
     """
 
     def __init__(self, module: ModuleType) -> None:
         super().__init__()
         self.module = module
         self.waiting = list(_SUBMODULES)
-        self._add(np, module)
+        self.begun = False
 
     def _add(self, theirs: ModuleType, ours: ModuleType) -> None:
         for name in ours.__all__:
@@ -42,15 +43,18 @@ class FunctionTable(dict[Any, Any]):
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The function for ``key``, a function of NumPy."""
+        if not self.begun:
+            self._add(np, self.module)
+            self.begun = True
         found = super().get(key)
         if found is None and self.waiting:
             home = getattr(key, "__module__", None) or ""
             for name in self.waiting:
                 if home.startswith(f"numpy.{name}"):
-                    self.waiting.remove(name)
                     theirs = importlib.import_module(f"numpy.{name}")
                     ours = importlib.import_module(f"{self.module.__name__}.{name}")
                     self._add(theirs, ours)
+                    self.waiting = [other for other in self.waiting if other != name]
                     return super().get(key, default)
         return default if found is None else found
 

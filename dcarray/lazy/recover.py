@@ -3,7 +3,6 @@ CPU.  Each step is a function of its own."""
 
 from __future__ import annotations
 
-import logging
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -26,8 +25,6 @@ from ..profile import Event, emit
 from . import route
 
 __all__ = ["empty", "fallback_allowed", "place", "run"]
-
-logger = logging.getLogger("dcarray")
 
 
 _ONLY_CPU = ["cpu"]
@@ -93,7 +90,11 @@ def _first_that_can(
                 raise
             if isinstance(error, DeviceLostError):
                 lose(label)
-            logger.warning("%s failed on %s: %s", work.name, label, error)
+            from logging import getLogger  # takes 4 ms, and failures are rare
+
+            getLogger("dcarray").warning(
+                "%s failed on %s: %s", work.name, label, error
+            )
             last = _without_locals(error)
         except UnsupportedError as error:
             if label == "cpu":
