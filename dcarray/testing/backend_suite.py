@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..backends.base import Backend, Memory, Rates
+from ..backends.base import Rates
 from ..layout import Layout
 from ..ops import elementwise, reduction
-from ..ops.program import Inner, Node, Program, Reduction
+from ..ops.program import Inner, Program, Reduction
 from ..ops.spec import LIBRARY, Op
 from . import operands
+from .workbench import Workbench, node, single
 
 __all__ = ["BackendSuite"]
 
@@ -25,7 +26,7 @@ FLOAT = np.dtype(np.float32)
 SHAPES = ((), (0,), (1,), (7,), (3, 5), (2, 0, 3), (2, 3, 4), (1, 9), (100003,))
 
 
-class BackendSuite:
+class BackendSuite(Workbench):
     """The contract of `Backend`, checked.
 
     Derive from it in a test module, and say how the backend is made::
@@ -37,84 +38,6 @@ class BackendSuite:
     pytest finds the methods.  Nothing here needs pytest itself, so that
     ``TestMine().run()`` does the same.
     """
-
-    _made: Backend | None = None
-
-    def make(self) -> Backend:
-        """The backend under test; called once."""
-        raise TypeError(f"{type(self).__name__}: define make()")
-
-    @property
-    def backend(self) -> Backend:
-        """The backend under test."""
-        cls = type(self)
-        if "_made" not in cls.__dict__ or cls._made is None:
-            cls._made = self.make()
-        return cls._made
-
-    def run(self) -> int:
-        """Run all tests; how many there were."""
-        names = [name for name in dir(self) if name.startswith("test_")]
-        for name in names:
-            getattr(self, name)()
-        return len(names)
-
-    # ------------------------------------------------------------------------- tools
-    def upload(self, array: HostArray) -> Memory:
-        """A block that holds the bytes of a contiguous array."""
-        memory = self.backend.allocate(array.nbytes)
-        self.backend.upload(array.reshape(-1).view(np.uint8), memory)
-        return memory
-
-    def download(self, memory: Memory, array: HostArray) -> HostArray:
-        """Fill a contiguous array with the bytes of a block."""
-        self.backend.download(memory, array.reshape(-1).view(np.uint8))
-        return array
-
-    def operand(self, array: HostArray) -> Any:
-        """A contiguous array on the device."""
-        layout = Layout.dense(array.shape, array.itemsize)
-        return self.backend.view(self.upload(array), layout, array.dtype)
-
-    def execute(
-        self,
-        program: Program,
-        shape: tuple[int, ...],
-        inputs: Sequence[HostArray],
-        scalars: Sequence[np.generic] = (),
-        kept: tuple[int, ...] | None = None,
-    ) -> list[HostArray]:
-        """Run a program over contiguous arrays; its outputs, and then the reduced."""
-        backend = self.backend
-        dtypes = program.slot_dtypes()
-        shapes = [(shape, dtypes[slot]) for slot in program.outputs]
-        if program.reduction is not None:
-            assert kept is not None
-            shapes.append((kept, program.reduction.dtype))
-        memories = []
-        views = []
-        for wanted, dtype in shapes:
-            layout = Layout.dense(wanted, dtype.itemsize)
-            memories.append(backend.allocate(layout.size * dtype.itemsize))
-            views.append(backend.view(memories[-1], layout, dtype))
-        reduced, order = None, None
-        if program.reduction is not None:
-            reduced = views.pop()
-            order = Layout.dense(shape, program.reduction.dtype.itemsize).strides
-        given = [self.operand(np.asarray(x, order="C")) for x in inputs]
-        executable = backend.compile(program)
-        backend.launch(executable, shape, given, scalars, views, reduced, order, 0)
-        backend.synchronize()
-        return [
-            self.download(memory, np.empty(wanted, dtype))
-            for memory, (wanted, dtype) in zip(memories, shapes, strict=True)
-        ]
-
-    def dtypes(self, codes: str) -> Iterator[DType]:
-        """Those of the dtypes that the backend supports."""
-        for code in codes:
-            if np.dtype(code) in self.backend.supported:
-                yield np.dtype(code)
 
     # ------------------------------------------------------------------- what it says
     def test_label(self) -> None:
@@ -450,24 +373,3 @@ class BackendSuite:
             self.backend.synchronize()
             got = self.download(target, np.empty_like(x))
             assert (got == number + times).all()
-
-
-def node(
-    op: Op,
-    inputs: tuple[int, ...],
-    dtypes: tuple[DType, ...],
-    inner: tuple[Inner, ...] = (),
-) -> Node:
-    """An operation over contiguous operands, unless ``inner`` says otherwise."""
-    known = inner + (Inner.CONTIGUOUS,) * (len(inputs) - len(inner))
-    return Node(op, inputs, dtypes, known)
-
-
-def single(
-    op: Op, dtypes: tuple[DType, ...], results: tuple[DType, ...] | None = None
-) -> Program:
-    """A program of one operation over arrays."""
-    given = op.resolve(dtypes).outputs if results is None else results
-    first = len(dtypes)
-    outputs = tuple(range(first, first + len(given)))
-    return Program(dtypes, (), (node(op, tuple(range(first)), given),), outputs)
