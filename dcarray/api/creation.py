@@ -21,6 +21,7 @@ from .conversion import (
     unwrapped,
 )
 from .coverage import native, unbound
+from .hosted import minding_subclasses
 
 __all__ = [
     "array",
@@ -353,6 +354,7 @@ def _probe(x: DeviceArray) -> Any:
     return x._host if x._host is not None else phantom(x._layout, x.dtype)
 
 
+@minding_subclasses(np.empty_like)
 @native
 def empty_like(
     prototype: Any,
@@ -382,6 +384,7 @@ def empty_like(
     return _like(prototype, None, dtype, order, shape, device)
 
 
+@minding_subclasses(np.zeros_like)
 @native
 def zeros_like(
     a: Any,
@@ -396,6 +399,7 @@ def zeros_like(
     return _like(a, 0, dtype, order, shape, device)
 
 
+@minding_subclasses(np.ones_like)
 @native
 def ones_like(
     a: Any,
@@ -410,6 +414,7 @@ def ones_like(
     return _like(a, 1, dtype, order, shape, device)
 
 
+@minding_subclasses(np.full_like)
 @native
 def full_like(
     a: Any,

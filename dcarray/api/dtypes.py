@@ -11,6 +11,7 @@ from ..backends.registry import Device
 from ..config import current
 from .conversion import as_array, chosen_device
 from .coverage import native
+from .hosted import minding_subclasses
 
 __all__ = [
     "astype",
@@ -33,6 +34,7 @@ def _dtype(x: Any) -> Any:
     return x.dtype if isinstance(x, DeviceArray) else x
 
 
+@minding_subclasses(np.astype)
 @native
 def astype(
     x: Any,

@@ -14,7 +14,7 @@ from ..ops import elementwise as ops
 from .calling import named_device
 from .conversion import as_array
 from .coverage import fallback, native
-from .hosted import hosted
+from .hosted import hosted, minding_subclasses
 
 __all__ = [
     "allclose",
@@ -85,6 +85,7 @@ def clip(
     return as_array(a).clip(low, high, out, **kwargs)
 
 
+@minding_subclasses(np.round)
 @native
 def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     """Numbers with a given count of decimals; halves go to the even digit.
@@ -116,18 +117,21 @@ def fix(x: Any, out: Any = None) -> Any:
 
 
 # --------------------------------------------------------------------- complex numbers
+@minding_subclasses(np.real)
 @native
 def real(val: Any) -> Any:
     """The real part; a view of complex arrays, real ones as they are."""
     return as_array(val).real
 
 
+@minding_subclasses(np.imag)
 @native
 def imag(val: Any) -> Any:
     """The imaginary part; a view of complex arrays, zeros for real ones."""
     return as_array(val).imag
 
 
+@minding_subclasses(np.angle)
 @native
 def angle(z: Any, deg: bool = False) -> Any:
     """The argument of complex numbers, in radians or degrees."""

@@ -6,13 +6,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..array import DeviceArray
 from ..array.fallback import on_host
 from ..backends.registry import AUTO
 from .calling import named_device
 from .coverage import native
 
-__all__ = ["hosted"]
+__all__ = ["hosted", "minding_subclasses"]
 
 Function = Callable[..., Any]
 
@@ -34,5 +36,28 @@ def hosted(function: Function) -> Callable[[Function], Function]:
             return elsewhere(*arguments, **keywords)
 
         return native(call)
+
+    return decorate
+
+
+def minding_subclasses(function: Function) -> Callable[[Function], Function]:
+    """Decorate a function whose first argument may be an array with rules of its own:
+    masked arrays and matrices, which NumPy's function keeps what they are.
+
+    Parameters
+    ----------
+    function : callable
+        NumPy's function.
+    """
+
+    def decorate(ours: Function) -> Function:
+        @functools.wraps(ours)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            kind = type(arguments[0]) if arguments else object
+            if issubclass(kind, np.ndarray) and kind not in (np.ndarray, np.memmap):
+                return on_host(DeviceArray, function, *arguments, **keywords)
+            return ours(*arguments, **keywords)
+
+        return call
 
     return decorate

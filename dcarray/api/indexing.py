@@ -14,7 +14,7 @@ from ..ops.elementwise import WHERE
 from .calling import call_row, named_device
 from .conversion import as_array, placed, unwrapped
 from .coverage import fallback, native
-from .hosted import hosted
+from .hosted import hosted, minding_subclasses
 
 __all__ = [
     "choose",
@@ -44,6 +44,7 @@ _missing: Any = np._NoValue
 
 
 # ---------------------------------------------------------------------------- picking
+@minding_subclasses(np.take)
 @native
 def take(
     a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise"

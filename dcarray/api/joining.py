@@ -14,7 +14,7 @@ from ..backends.registry import AUTO, Device
 from .calling import named_device
 from .conversion import as_array, unwrapped
 from .coverage import fallback, native
-from .hosted import hosted
+from .hosted import hosted, minding_subclasses
 from .manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, moveaxis
 
 __all__ = [
@@ -258,8 +258,9 @@ def _pieces(x: Any, sections: Any, axis: int, equal: bool) -> list[Any]:
     return [array[(*before, slice(a, b))] for a, b in itertools.pairwise(bounds)]
 
 
+@minding_subclasses(np.split)
 @native
-def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     """Views of equal parts, or of the parts between indices.
 
     Raises
@@ -270,14 +271,16 @@ def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
     return _pieces(ary, indices_or_sections, axis, equal=True)
 
 
+@minding_subclasses(np.array_split)
 @native
-def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     """Views of parts, the first ones longer by one where they cannot be equal."""
     return _pieces(ary, indices_or_sections, axis, equal=False)
 
 
+@minding_subclasses(np.hsplit)
 @native
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def hsplit(ary: Any, indices_or_sections: Any) -> Any:
     """`split` along the second axis, or the first of vectors."""
     ndim = as_array(ary).ndim
     if ndim == 0:
@@ -285,16 +288,18 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return split(ary, indices_or_sections, 1 if ndim > 1 else 0)
 
 
+@minding_subclasses(np.vsplit)
 @native
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def vsplit(ary: Any, indices_or_sections: Any) -> Any:
     """`split` along the first axis."""
     if as_array(ary).ndim < 2:
         raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return split(ary, indices_or_sections, 0)
 
 
+@minding_subclasses(np.dsplit)
 @native
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
     """`split` along the third axis."""
     if as_array(ary).ndim < 3:
         raise ValueError("dsplit only works on arrays of 3 or more dimensions")

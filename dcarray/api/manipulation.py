@@ -12,6 +12,7 @@ from ..array.state import HostArray, is_foreign
 from ..layout import broadcast_shapes as common_shape
 from .conversion import as_array, locked, unwrapped
 from .coverage import native
+from .hosted import minding_subclasses
 
 __all__ = [
     "atleast_1d",
@@ -43,6 +44,7 @@ def _view(x: Any, function: Callable[[HostArray], HostArray]) -> Any:
 
 
 # ------------------------------------------------------------------------------ shape
+@minding_subclasses(np.reshape)
 @native
 def reshape(
     a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
@@ -69,12 +71,14 @@ def reshape(
     return as_array(a).reshape(plain, order=order, copy=copy)
 
 
+@minding_subclasses(np.ravel)
 @native
 def ravel(a: Any, order: Any = "C") -> Any:
     """The elements in one axis; a view where the strides allow one."""
     return as_array(a).ravel(order)
 
 
+@minding_subclasses(np.expand_dims)
 @native
 def expand_dims(a: Any, axis: Any = 0) -> Any:
     """A view with new axes of length 1.
@@ -89,6 +93,7 @@ def expand_dims(a: Any, axis: Any = 0) -> Any:
     return _view(a, lambda array: np.expand_dims(array, places))
 
 
+@minding_subclasses(np.squeeze)
 @native
 def squeeze(a: Any, axis: Any = None) -> Any:
     """A view without axes of length 1: all of them, or those of ``axis``."""
@@ -100,18 +105,21 @@ def _at_least(arrays: Sequence[Any], function: Callable[[HostArray], Any]) -> An
     return found[0] if len(found) == 1 else found
 
 
+@minding_subclasses(np.atleast_1d)
 @native
 def atleast_1d(*arys: Any) -> Any:
     """Views with one axis at least."""
     return _at_least(arys, np.atleast_1d)
 
 
+@minding_subclasses(np.atleast_2d)
 @native
 def atleast_2d(*arys: Any) -> Any:
     """Views with two axes at least; new ones come first."""
     return _at_least(arys, np.atleast_2d)
 
 
+@minding_subclasses(np.atleast_3d)
 @native
 def atleast_3d(*arys: Any) -> Any:
     """Views with three axes at least; a vector becomes ``(1, n, 1)``."""
@@ -119,6 +127,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------- axes
+@minding_subclasses(np.transpose)
 @native
 def transpose(a: Any, axes: Any = None) -> Any:
     """A view with the axes in reverse, or in the given order."""
@@ -126,6 +135,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return _view(a, lambda array: np.transpose(array, order))
 
 
+@minding_subclasses(np.permute_dims)
 @native
 def permute_dims(a: Any, axes: Any = None) -> Any:
     """A view with the axes in another order, see `transpose`."""
@@ -144,6 +154,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return _view(x, np.matrix_transpose)
 
 
+@minding_subclasses(np.moveaxis)
 @native
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """A view with axes moved to other places; the rest keep their order."""
@@ -151,18 +162,21 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return _view(a, lambda array: np.moveaxis(array, *places))
 
 
+@minding_subclasses(np.rollaxis)
 @native
 def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
     """A view with an axis moved before another one."""
     return _view(a, lambda array: np.rollaxis(array, axis, start))
 
 
+@minding_subclasses(np.swapaxes)
 @native
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     """A view with two axes swapped."""
     return as_array(a).swapaxes(axis1, axis2)
 
 
+@minding_subclasses(np.diagonal)
 @native
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     """A read-only view of a diagonal, which becomes the last axis.
@@ -179,6 +193,7 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
 
 
 # -------------------------------------------------------------------------- direction
+@minding_subclasses(np.flip)
 @native
 def flip(m: Any, axis: Any = None) -> Any:
     """A view with the elements in reverse along all axes, or those of ``axis``."""
@@ -191,18 +206,21 @@ def flip(m: Any, axis: Any = None) -> Any:
     return moved(x, lambda array: array[(*index, ...)])
 
 
+@minding_subclasses(np.fliplr)
 @native
 def fliplr(m: Any) -> Any:
     """A view with the second axis in reverse."""
     return _view(m, np.fliplr)
 
 
+@minding_subclasses(np.flipud)
 @native
 def flipud(m: Any) -> Any:
     """A view with the first axis in reverse."""
     return _view(m, np.flipud)
 
 
+@minding_subclasses(np.rot90)
 @native
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     """A view turned by 90 degrees ``k`` times, from the first axis to the second."""
