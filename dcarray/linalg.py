@@ -26,8 +26,7 @@ from .array.fallback import on_host
 from .array.movement import moved
 from .backends.registry import AUTO
 from .config import current
-from .ops import contraction as products
-from .ops import solving as rows
+from .ops import contraction as products, solving as rows
 
 __all__ = [
     "LinAlgError",

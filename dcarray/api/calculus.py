@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ..ops import contraction
-from ..ops import indexing as picks
-from ..ops import statistics as rows
+from ..ops import contraction, indexing as picks, statistics as rows
 from .calling import served
 
 __all__ = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ops import indexing as picks
-from ..ops import statistics as rows
+from ..ops import indexing as picks, statistics as rows
 from .calling import served
 from .coverage import fallback
 

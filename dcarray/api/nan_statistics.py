@@ -12,8 +12,7 @@ import numpy as np
 
 from ..array import DeviceArray, calls
 from ..config import config
-from ..ops import elementwise as ops
-from ..ops import statistics as rows
+from ..ops import elementwise as ops, statistics as rows
 from . import calling
 from .calling import served
 from .hosted import hosted

@@ -13,8 +13,7 @@ import numpy as np
 from ..array import DeviceArray
 from ..array.fallback import on_host
 from ..backends.registry import AUTO
-from ..ops import indexing as picks
-from ..ops import statistics as rows
+from ..ops import indexing as picks, statistics as rows
 from . import calling
 from .calling import served
 from .coverage import native

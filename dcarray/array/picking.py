@@ -6,8 +6,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from ..ops import elementwise as ops
-from ..ops import indexing as picks
+from ..ops import elementwise as ops, indexing as picks
 from ..ops.contraction import DOT
 from ..ops.reduction import ARGMAX, ARGMIN, CUMULATIVE_PROD, CUMULATIVE_SUM
 from ..ops.spec import Op

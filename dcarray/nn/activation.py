@@ -10,8 +10,7 @@ import numpy as np
 from ..api.conversion import as_array
 from ..api.coverage import native
 from ..array import DeviceArray, calls
-from ..ops import composed
-from ..ops import elementwise as ops
+from ..ops import composed, elementwise as ops
 from ..ops.spec import Op
 
 __all__ = [

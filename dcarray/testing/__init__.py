@@ -8,68 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.testing import (
     assert_ as assert_,
-)
-from numpy.testing import (
     assert_allclose as assert_allclose,
-)
-from numpy.testing import (
     assert_almost_equal as assert_almost_equal,
-)
-from numpy.testing import (
     assert_approx_equal as assert_approx_equal,
-)
-from numpy.testing import (
     assert_array_almost_equal as assert_array_almost_equal,
-)
-from numpy.testing import (
     assert_array_almost_equal_nulp as assert_array_almost_equal_nulp,
-)
-from numpy.testing import (
     assert_array_compare as assert_array_compare,
-)
-from numpy.testing import (
     assert_array_equal as assert_array_equal,
-)
-from numpy.testing import (
     assert_array_less as assert_array_less,
-)
-from numpy.testing import (
     assert_array_max_ulp as assert_array_max_ulp,
-)
-from numpy.testing import (
     assert_equal as assert_equal,
-)
-from numpy.testing import (
     assert_no_gc_cycles as assert_no_gc_cycles,
-)
-from numpy.testing import (
     assert_no_warnings as assert_no_warnings,
-)
-from numpy.testing import (
     assert_raises as assert_raises,
-)
-from numpy.testing import (
     assert_raises_regex as assert_raises_regex,
-)
-from numpy.testing import (
     assert_string_equal as assert_string_equal,
-)
-from numpy.testing import (
     assert_warns as assert_warns,
-)
-from numpy.testing import (
     break_cycles as break_cycles,
-)
-from numpy.testing import (
     clear_and_catch_warnings as clear_and_catch_warnings,
-)
-from numpy.testing import (
     suppress_warnings as suppress_warnings,
-)
-from numpy.testing import (
     tempdir as tempdir,
-)
-from numpy.testing import (
     temppath as temppath,
 )
 
