@@ -82,7 +82,7 @@ def axes_of(ndim: int) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("engine", ["auto", "interpreter"])
-@pytest.mark.parametrize("dtype", ["f", "d", "i8", "F"])
+@pytest.mark.parametrize("dtype", ["f", "d", "i8", "F", "?"])
 def test_fused_reductions_give_numpys_bits(
     backend: CpuBackend, shape: tuple[int, ...], engine: str, dtype: str
 ) -> None:
@@ -94,7 +94,9 @@ def test_fused_reductions_give_numpys_bits(
         executable = backend.compile(prologue(dtype, ufunc, Inner.CONTIGUOUS))
         for axes in axes_of(len(shape)):
             with np.errstate(all="ignore"):
-                wanted = ufunc.reduce(whole, axis=axes, keepdims=True)
+                wanted = ufunc.reduce(
+                    whole, axis=axes, keepdims=True, dtype=whole.dtype
+                )
             target = np.empty_like(wanted)
             with config(engine=engine):
                 backend.launch(executable, shape, [a, b], [], [], target, whole.strides)

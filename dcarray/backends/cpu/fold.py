@@ -179,7 +179,7 @@ class _Runs:
             if divided and self.pairwise:
                 parts = join_branches(parts)[..., np.newaxis]
             # NumPy, too, begins with the identity where there is one: 0 + -0 is 0.
-            result = self.ufunc.reduce(parts, axis=-1)
+            result = self.ufunc.reduce(parts, axis=-1, dtype=self.dtype)
         if divided and is_doubtful(self.ufunc, result):
             return False
         np.copyto(target, result.reshape(target.shape))

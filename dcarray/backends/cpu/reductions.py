@@ -166,7 +166,10 @@ def _reduce_in_parts(
         def part(number: int) -> None:
             piece = slice(length * number // count, length * (number + 1) // count)
             index = (*before, piece)
-            ufunc.reduce(source[index], axis=axes, out=target[index], keepdims=True)
+            out = target[index]
+            ufunc.reduce(
+                source[index], axis=axes, out=out, keepdims=True, dtype=out.dtype
+            )
 
         share(part, count)
         return True
@@ -184,7 +187,8 @@ def _reduce_in_parts(
 
     def branch(number: int) -> None:
         piece = run[edges[number] : edges[number + 1]]
-        ufunc.reduce(piece, out=parts[number : number + 1], keepdims=True)
+        out = parts[number : number + 1]
+        ufunc.reduce(piece, out=out, keepdims=True, dtype=dtype)
 
     share(branch, len(parts))
     result = np.empty(target.shape, dtype)
@@ -200,4 +204,4 @@ def _join(ufunc: np.ufunc, parts: HostArray, target: HostArray) -> None:
     if is_pairwise(ufunc, parts.dtype):
         np.copyto(target, join_branches(parts))
     else:
-        np.copyto(target, ufunc.reduce(parts))
+        np.copyto(target, ufunc.reduce(parts, dtype=parts.dtype))
