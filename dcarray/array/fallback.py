@@ -16,9 +16,12 @@ from ..layout import Layout, address_of
 from ..lazy import graph, recover
 from .state import ArrayState
 
-__all__ = ["call_numpy", "on_host"]
+__all__ = ["TOO_MANY", "call_numpy", "on_host"]
 
 Array = TypeVar("Array", bound=ArrayState)
+
+TOO_MANY = 2**31
+"""A list of so many items is an error in NumPy, which says so at once."""
 
 # Functions that write to their first argument.
 WRITERS = frozenset(
@@ -156,7 +159,8 @@ class _Call:
         for x in self.given:
             if x._host is result:
                 return x
-        if result.base is not None or self.given:
+        # An array that owns its memory, and went in nowhere, shares it with nobody.
+        if result.base is not None:
             for x in self.given:
                 host = x._host
                 if host is not None and np.may_share_memory(result, host):
