@@ -62,10 +62,20 @@ def fallback(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+class _Unbound(staticmethod):  # type: ignore[type-arg]
+    """A function that does not become a method; pickled by its name."""
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+
 def unbound(function: Function) -> Function:
     """A function that stays one where it is kept in a class, as NumPy's own C functions
     do: ``class Model: array = np.array``."""
-    held: Any = staticmethod(function)
+    held: Any = _Unbound(function)
     setattr(held, _MARK, getattr(function, _MARK, REEXPORTED))
     return held  # type: ignore[no-any-return]
 
