@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         description="NumPy programs, unchanged, on every processor in the machine.",
     )
     parser.add_argument(
-        "--version", action="version", version=f"dcarray {_version('dcarray')}"
+        "--version", action="version", version=f"dcarray {_root().__version__}"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = commands.add_parser(
@@ -206,7 +206,8 @@ def _pairs(title: str) -> Table:
 def _versions() -> Table:
     table = _pairs("Versions")
     table.add_row("Python", f"{platform.python_version()} on {platform.system()}")
-    for name in ("dcarray", "numpy", "llvmlite", "ml-dtypes", "array-api-compat"):
+    table.add_row("dcarray", _root().__version__)
+    for name in ("numpy", "llvmlite", "ml-dtypes", "array-api-compat"):
         table.add_row(name, _version(name))
     return table
 
