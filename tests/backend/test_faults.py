@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import random
+import threading
 import time
 from collections.abc import Iterator
 
@@ -204,6 +206,35 @@ def test_fill_the_device_and_compute_on() -> None:
         want = sum(((A + n) * 2 + n).sum(dtype=np.float64) for n in range(20))
         assert float(total) == pytest.approx(want, rel=1e-5)
         assert device.backend.pool.statistics().held <= 1200 * KiB
+
+
+def test_threads_on_a_device_that_is_too_small() -> None:
+    with SimulatedDevice(memory=1000 * KiB) as device:
+        common = [on(device, np.full(20_000, n, np.float32)) for n in range(6)]
+        wrong: list[BaseException] = []
+
+        def work(seed: int) -> None:
+            dice = random.Random(seed)
+            try:
+                mine = on(device, np.full(20_000, seed, np.float32))
+                value = float(seed)
+                for _ in range(25):
+                    other = dice.randrange(6)
+                    result = (mine + common[other]) * 2
+                    assert (result.get() == (value + other) * 2).all()
+                    if dice.random() < 0.5:
+                        mine += 1
+                        value += 1
+                    assert float(common[other].max()) == other
+            except BaseException as error:
+                wrong.append(error)
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong
 
 
 def test_copies_that_are_valid_elsewhere_go_first() -> None:
