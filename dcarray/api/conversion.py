@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "chosen_device",
     "convert",
     "default_dtype",
+    "hosts_of",
     "locked",
     "placed",
     "unwrapped",
@@ -72,6 +74,26 @@ def as_array(x: Any) -> DeviceArray:
     return convert(x)  # type: ignore[no-any-return]
 
 
+def hosts_of(operands: Sequence[Any]) -> list[Any] | None:
+    """The NumPy arrays of arrays on ``auto`` that are on the host and up to date, among
+    them Python's numbers; None if there is anything else, or no array."""
+    hosts = []
+    arrays = False
+    for x in operands:
+        kind = type(x)
+        if kind is DeviceArray:
+            host = x._host
+            if host is None or x._device is not AUTO:
+                return None
+            arrays = True
+            hosts.append(host)
+        elif kind is float or kind is int:
+            hosts.append(x)
+        else:
+            return None
+    return hosts if arrays else None
+
+
 def unwrapped(x: Any) -> Any:
     """Arguments with NumPy arrays in the place of `DeviceArray`s."""
     if isinstance(x, DeviceArray):
@@ -121,8 +143,12 @@ def convert(
             host = np.from_dlpack(x, copy=False)
             return _from_numpy(host, dtype, order, copy, device, ndmin)
         x = np.from_dlpack(x, device="cpu")
-    target = chosen_device(device) if device is not None else _common(x)
-    plain = unwrapped(x)
+    if _holds_arrays(x):
+        target = chosen_device(device) if device is not None else _common(x)
+        plain = unwrapped(x)
+    else:
+        target = chosen_device(device)
+        plain = x
     if copy is False:
         shared = np.array(
             plain, dtype, copy=False, order=order or "K", ndmin=ndmin, **options
@@ -142,9 +168,8 @@ def _common(x: Any) -> Device:
         item = stack.pop()
         if isinstance(item, DeviceArray):
             found.append(item._device)
-        elif type(item) in (list, tuple) and item:
-            # A list of arrays has one among its first items or none at all.
-            stack.extend(item[:1] if not _holds_arrays(item) else item)
+        elif type(item) in (list, tuple):
+            stack.extend(item)
     default = chosen_device(None)
     if not found:
         return default
@@ -152,8 +177,19 @@ def _common(x: Any) -> Device:
     return default if common is AUTO else common
 
 
-def _holds_arrays(items: Any) -> bool:
-    return any(type(item) in (DeviceArray, list, tuple) for item in items)
+def _holds_arrays(x: Any) -> bool:
+    """Whether there are arrays in a list, or in its lists."""
+    stack = [x]
+    while stack:
+        item = stack.pop()
+        if type(item) not in (list, tuple):
+            continue
+        kinds = set(map(type, item))
+        if DeviceArray in kinds:
+            return True
+        if list in kinds or tuple in kinds:
+            stack.extend(item)
+    return False
 
 
 def _shared(host: HostArray, target: Device) -> DeviceArray:

@@ -9,10 +9,11 @@ import numpy as np
 from ..array import DeviceArray, calls
 from ..array.fallback import on_host
 from ..backends.registry import AUTO
+from ..config import current
 from ..ops import indexing as picks
 from ..ops.elementwise import WHERE
 from .calling import call_row, named_device
-from .conversion import as_array, placed, unwrapped
+from .conversion import as_array, hosts_of, placed, unwrapped
 from .coverage import fallback, native
 from .hosted import hosted, minding_subclasses
 
@@ -316,4 +317,7 @@ def where(condition: Any, x: Any = _missing, y: Any = _missing, /) -> Any:
         return as_array(condition).nonzero()
     if x is _missing or y is _missing:
         raise ValueError("either both or neither of x and y should be given")
+    hosts = hosts_of((condition, x, y))
+    if hosts is not None and max(map(np.size, hosts)) < current().eager_below:
+        return calls.wrap(DeviceArray, np.where(*hosts))
     return calls.elementwise(DeviceArray, WHERE, (condition, x, y))

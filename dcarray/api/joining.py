@@ -12,7 +12,7 @@ from ..array import DeviceArray
 from ..array.fallback import on_host
 from ..backends.registry import AUTO, Device
 from .calling import named_device
-from .conversion import as_array, unwrapped
+from .conversion import as_array, hosts_of, unwrapped
 from .coverage import fallback, native
 from .hosted import hosted, minding_subclasses
 from .manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, moveaxis
@@ -75,6 +75,12 @@ def concatenate(
     -------
     DeviceArray
     """
+    if out is None and type(arrays) in (list, tuple):
+        # The short way, for arrays of the host.
+        hosts = hosts_of(arrays)
+        if hosts is not None:
+            result = np.concatenate(hosts, axis, dtype=dtype, casting=casting)
+            return DeviceArray._of_host(result)
     device = named_device((arrays,), {"out": out})
     if device is AUTO:
         return on_host(
@@ -82,7 +88,7 @@ def concatenate(
             np.concatenate,
             arrays,
             axis,
-            out,
+            out=out,
             dtype=dtype,
             casting=casting,
         )

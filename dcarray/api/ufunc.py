@@ -139,8 +139,7 @@ class UFunc(metaclass=_Kind):
                         made._locked = False
                         return made
                     return calls.wrap(DeviceArray, result, device)
-                if current().scalars == "numpy":
-                    return self.numpy(*operands)
+                return calls.wrap(DeviceArray, self.numpy(*operands))
         return self._slowly(operands, keywords)
 
     def _slowly(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

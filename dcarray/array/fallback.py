@@ -125,8 +125,9 @@ class _Call:
     def _host(self, x: Any, writing: bool) -> Any:
         if isinstance(x, ArrayState):
             self.given.append(x)
-            name = getattr(self.function, "__name__", "call")
-            self.device = graph.common_device((self.device, x._device), name)
+            if x._device is not self.device:
+                name = getattr(self.function, "__name__", "call")
+                self.device = graph.common_device((self.device, x._device), name)
             return x._writable_array() if writing else x._array()
         kind = type(x)
         if kind is tuple or kind is list:
