@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from typing import Any
 
 import numpy as np
@@ -103,3 +104,24 @@ def test_a_function_that_writes_leaves_recorded_values_alone(write: Any) -> None
         write(x)
     assert pending.get().tobytes() == numbers.tobytes()
     assert x.get().tobytes() != numbers.tobytes()
+
+
+@pytest.mark.parametrize("name", ["array", "zeros", "median", "sum", "roots", "exp"])
+def test_functions_are_pickled_by_name(name: str) -> None:
+    function = getattr(dc, name)
+    assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_creation_functions_kept_in_a_class_stay_functions() -> None:
+    class Model:
+        array = dc.array
+
+    assert Model().array([1, 2]).tolist() == [1, 2]
+    assert repr(dc.array).startswith("<function array")
+
+
+@pytest.mark.parametrize("name", ["reshape", "moveaxis", "zeros_like", "sum", "sort"])
+def test_masked_arrays_stay_masked(name: str) -> None:
+    arguments = {"reshape": (-1,), "moveaxis": (0, 1), "sum": (0,)}.get(name, ())
+    masked = np.ma.masked_array(np.ones((2, 2)), mask=[[0, 1], [0, 0]])
+    assert isinstance(getattr(dc, name)(masked, *arguments), np.ma.MaskedArray)
