@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,15 +23,15 @@ RATES = Rates(launch=15e-6, bandwidth=1.2e10, operations=4e9)
 """Measured on one desktop core; `dcarray tune` replaces them."""
 
 
-NUMBERS = frozenset(np.dtype(kind) for kind in "?bBhHiIlLqQefdgFDG")
-
-
-@lru_cache(1)
-def _with_extensions() -> frozenset[np.dtype[Any]]:
-    import ml_dtypes
-
+def _numbers() -> frozenset[np.dtype[Any]]:
+    """NumPy's numbers and those of ml_dtypes."""
+    found = {np.dtype(kind) for kind in "?bBhHiIlLqQefdgFDG"}
+    try:
+        import ml_dtypes  # 5 ms, the first time that anything is computed
+    except ImportError:
+        return frozenset(found)
     names = [name for name in dir(ml_dtypes) if name.startswith(("bfloat", "float"))]
-    return NUMBERS | {np.dtype(getattr(ml_dtypes, name)) for name in names}
+    return frozenset(found | {np.dtype(getattr(ml_dtypes, name)) for name in names})
 
 
 class CpuBackend:
@@ -49,13 +47,9 @@ class CpuBackend:
 
     def __init__(self, pool: Pool[HostArray] | None = None) -> None:
         self.pool = memory.host_pool() if pool is None else pool
+        self.supported = _numbers()
         self.native: Mapping[str, Callable[..., Any]] = {}
         self.rates = RATES
-
-    @property
-    def supported(self) -> frozenset[np.dtype[Any]]:
-        """NumPy's numbers, and those of ml_dtypes once somebody has imported it."""
-        return _with_extensions() if "ml_dtypes" in sys.modules else NUMBERS
 
     def allocate(self, nbytes: int) -> HostArray:
         """A block of ``nbytes`` from the pool; it goes back when it dies."""
