@@ -50,7 +50,7 @@ def sketch_of(program: Program) -> Sketch | None:
     loops = []
     for node in program.nodes:
         inputs = tuple(dtypes[slot] for slot in node.inputs)
-        if len(node.dtypes) == 1 and can_lower(node.op.name, inputs, node.dtypes[0]):
+        if _is_lowered(node, inputs):
             lowered.append(True)
             continue
         if not isinstance(node.op.numpy, np.ufunc):
@@ -68,6 +68,24 @@ def sketch_of(program: Program) -> Sketch | None:
 
 def _is_plain(dtype: DType) -> bool:
     return dtype.isnative and dtype.char in "?bBhHiIlLqQefdFD"
+
+
+_FOLDED = frozenset(
+    "subtract bitwise_xor logical_xor equal not_equal less less_equal greater "
+    "greater_equal".split()
+)
+
+
+def _is_lowered(node: Node, inputs: tuple[DType, ...]) -> bool:
+    """Whether LLVM computes a node.
+
+    Of an integer and itself it would make a constant, and forget what raised flags on
+    the way to it.
+    """
+    if len(node.dtypes) != 1 or not can_lower(node.op.name, inputs, node.dtypes[0]):
+        return False
+    same = len(node.inputs) == 2 and node.inputs[0] == node.inputs[1]
+    return not (same and inputs[0].kind in "biu" and node.op.name in _FOLDED)
 
 
 def may_fail(node: Node, inputs: tuple[DType, ...]) -> bool:
