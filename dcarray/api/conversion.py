@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..array import DeviceArray
+from ..array.fallback import own_array
 from ..array.movement import copied, moved
 from ..array.state import HostArray, check_dtype, is_foreign
 from ..backends.buffer import Buffer
@@ -145,7 +146,7 @@ def convert(
         x = np.from_dlpack(x, device="cpu")
     if _holds_arrays(x):
         target = chosen_device(device) if device is not None else _common(x)
-        plain = unwrapped(x)
+        plain = own_array(unwrapped(x))
     else:
         target = chosen_device(device)
         plain = x

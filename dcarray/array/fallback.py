@@ -16,7 +16,7 @@ from ..layout import Layout, address_of
 from ..lazy import graph, recover
 from .state import ArrayState
 
-__all__ = ["TOO_MANY", "call_numpy", "on_host"]
+__all__ = ["TOO_MANY", "call_numpy", "on_host", "own_array"]
 
 Array = TypeVar("Array", bound=ArrayState)
 
@@ -51,6 +51,15 @@ def call_numpy(
     """
     recover.fallback_allowed(getattr(function, "__name__", str(function)), "cpu")
     return _Call(cls, function).run(arguments, keywords)
+
+
+def own_array(x: Any) -> Any:
+    """What an object's ``__array__`` gives, where that is an array of ours, which NumPy
+    does not take; else the object."""
+    if isinstance(x, np.ndarray) or not hasattr(type(x), "__array__"):
+        return x
+    found = x.__array__()
+    return found._array() if isinstance(found, ArrayState) else x
 
 
 def _place_of_out(function: Callable[..., Any]) -> int:
@@ -106,7 +115,13 @@ class _Call:
         named = {
             name: self._host(value, name == "out") for name, value in keywords.items()
         }
-        result = self.function(*hosts, **named)
+        try:
+            result = self.function(*hosts, **named)
+        except ValueError as error:
+            if "__array__ method not producing" not in str(error):
+                raise
+            given = {name: own_array(value) for name, value in named.items()}
+            result = self.function(*[own_array(x) for x in hosts], **given)
         if isinstance(out, ArrayState) and type(result) is np.ndarray:
             return out  # also where NumPy gives a view of it
         return self._wrap(result)

@@ -125,3 +125,16 @@ def test_masked_arrays_stay_masked(name: str) -> None:
     arguments = {"reshape": (-1,), "moveaxis": (0, 1), "sum": (0,)}.get(name, ())
     masked = np.ma.masked_array(np.ones((2, 2)), mask=[[0, 1], [0, 0]])
     assert isinstance(getattr(dc, name)(masked, *arguments), np.ma.MaskedArray)
+
+
+class Arraylike:
+    """As a NumPy program writes it: its ``np.array`` makes arrays of ours."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return dc.asarray([1, 2, 2])
+
+
+@pytest.mark.parametrize("name", ["asarray", "bincount", "sum", "median", "unique"])
+def test_objects_that_turn_into_our_arrays(name: str) -> None:
+    got = getattr(dc, name)(Arraylike())
+    assert got.get().tolist() == getattr(np, name)([1, 2, 2]).tolist()
