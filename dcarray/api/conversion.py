@@ -146,10 +146,10 @@ def convert(
         x = np.from_dlpack(x, device="cpu")
     if _holds_arrays(x):
         target = chosen_device(device) if device is not None else _common(x)
-        plain = own_array(unwrapped(x))
+        plain = unwrapped(x)
     else:
         target = chosen_device(device)
-        plain = x
+        plain = own_array(x)
     if copy is False:
         shared = np.array(
             plain, dtype, copy=False, order=order or "K", ndmin=ndmin, **options
