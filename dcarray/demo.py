@@ -188,8 +188,9 @@ def run_demo(root: ModuleType, output: str | None = None) -> int:
     console.print()
     console.print(_table(found))
     console.print(
-        "In the first run kernels are built, or loaded from disk. Groups are fused "
-        "loops,\nwith the mean number of operations in each."
+        "first: dcarray's first run, in which kernels are built, or loaded from disk\n"
+        "loops: fused loops of a run x operations in each, on average\n"
+        "MiB:   peak memory under NumPy > under dcarray"
     )
     if picture is not None:
         console.print(f"\nThe picture, filtered by dcarray, is in [bold]{picture}[/].")
@@ -215,19 +216,14 @@ def _announce(console: Console, row: Comparison) -> None:
 
 
 def _table(rows: Sequence[Comparison]) -> Table:
+    from rich.box import SIMPLE
     from rich.table import Table
 
-    table = Table(title="Seconds (medians) and peak MiB", title_justify="left")
-    table.add_column("program")
-    for heading in (
-        "NumPy",
-        "dcarray",
-        "speed-up",
-        "first run",
-        "bits",
-        "groups x ops",
-        "MiB",
-    ):
+    table = Table(
+        title="Seconds (medians) and peak MiB", title_justify="left", box=SIMPLE
+    )
+    table.add_column("program", no_wrap=True)
+    for heading in ("NumPy", "dcarray", "gain", "first", "bits", "loops", "MiB"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         each = row.operations / row.groups if row.groups else 0.0
@@ -239,6 +235,6 @@ def _table(rows: Sequence[Comparison]) -> Table:
             f"{row.first:.3f}",
             "[green]same[/]" if row.same_bits else "[red]DIFFER[/]",
             f"{row.groups} x {each:.1f}",
-            f"{row.numpy_bytes / 2**20:.0f} -> {row.dcarray_bytes / 2**20:.0f}",
+            f"{row.numpy_bytes / 2**20:.0f} > {row.dcarray_bytes / 2**20:.0f}",
         )
     return table
