@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .llvm_driver import Frame
-from .llvm_scalar import ScalarWriter, declarations, kind_of, llvm_type
+from .llvm_scalar import ScalarWriter, declarations, llvm_type
 from .plan import Fold, Home, LoopCall, Place, Plan, Segment, Start, Stride
 
 __all__ = ["NAME", "RENDERER_VERSION", "render"]
@@ -136,8 +136,7 @@ class _Kernel:
                 f"%scalar{number}.at = getelementptr i64, ptr %frame, "
                 f"i64 {self.frame.values + 2 * number}"
             )
-            if kind_of(dtype):
-                self._load(f"%scalar{number}", f"%scalar{number}.at", dtype, "")
+            self._load(f"%scalar{number}", f"%scalar{number}.at", dtype, "")
 
     # ------------------------------------------------------------------------- steps
     def _address(self, place: Place) -> str:
