@@ -220,7 +220,11 @@ def _table(rows: Sequence[Comparison]) -> Table:
     from rich.table import Table
 
     table = Table(
-        title="Seconds (medians) and peak MiB", title_justify="left", box=SIMPLE
+        title="Seconds (medians) and peak MiB",
+        title_justify="left",
+        box=SIMPLE,
+        collapse_padding=True,
+        pad_edge=False,
     )
     table.add_column("program", no_wrap=True)
     for heading in ("NumPy", "dcarray", "gain", "first", "bits", "loops", "MiB"):
@@ -234,7 +238,7 @@ def _table(rows: Sequence[Comparison]) -> Table:
             f"{row.numpy_seconds / row.dcarray_seconds:.2f} x",
             f"{row.first:.3f}",
             "[green]same[/]" if row.same_bits else "[red]DIFFER[/]",
-            f"{row.groups} x {each:.1f}",
+            f"{row.groups} x {each:.0f}",
             f"{row.numpy_bytes / 2**20:.0f} > {row.dcarray_bytes / 2**20:.0f}",
         )
     return table
