@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import logging
+import os
 import platform
 import threading
 import time
@@ -78,10 +79,28 @@ class Engine:
             _function(loader, "dcarray_help", 3),
         )
 
-    def kernel(self, text: str, name: str = NAME, optimise: bool = True) -> Kernel:
+    def after_fork(self) -> None:
+        """In a child process: a lock that nobody holds."""
+        self._lock = threading.Lock()
+
+    def kernel(
+        self,
+        text: str,
+        name: str = NAME,
+        label: str = "driver",
+        optimise: bool = True,
+    ) -> Kernel:
         """Machine code for a module: from memory, from disk, or built now.
 
-        What has no loops over elements is not worth the time of ``optimise``.
+        Parameters
+        ----------
+        text : str
+        name : str
+            The function that is wanted.
+        label : str
+            What reports call it.
+        optimise : bool
+            What has no loops over elements is not worth the time.
         """
         key = hashlib.sha256((self._identity + text).encode()).hexdigest()
         with self._lock:
@@ -90,7 +109,7 @@ class Engine:
                 cache = object_cache()
                 content = cache.get(key)
                 if content is None:
-                    content = self._build(text, optimise)
+                    content = self._build(text, label, optimise)
                     cache.put(key, content)
                 found = self._load(content, name)
                 self._kernels[key] = found
@@ -102,7 +121,7 @@ class Engine:
             cpu=self._cpu, features=self._features, opt=1, jit=True
         )
 
-    def _build(self, text: str, optimise: bool) -> bytes:
+    def _build(self, text: str, label: str, optimise: bool) -> bytes:
         start = time.perf_counter()
         llvm = self._llvm
         module = llvm.parse_assembly(text)
@@ -118,7 +137,7 @@ class Engine:
         emit(
             Event(
                 kind="compile",
-                name="llvm",
+                name=label,
                 nbytes=len(content),
                 seconds=time.perf_counter() - start,
                 start=start,
@@ -140,10 +159,22 @@ def _function(loader: Any, name: str, arguments: int) -> Call:
 
 
 _lock = threading.Lock()
+_engine: Engine | None = None
+_searched = False
 
 
-@lru_cache(1)
-def _made() -> Engine | None:
+def engine() -> Engine | None:
+    """The engine of this process, or None where nothing can be compiled."""
+    global _engine, _searched
+    if not _searched:
+        with _lock:
+            if not _searched:
+                _engine = _make()
+                _searched = True
+    return _engine
+
+
+def _make() -> Engine | None:
     if not (struct_agrees() and _addresses_agree()):
         logger.warning("cpu: NumPy's structs are unknown here; nothing is compiled")
         return None
@@ -154,10 +185,15 @@ def _made() -> Engine | None:
         return None
 
 
-def engine() -> Engine | None:
-    """The engine of this process, or None where nothing can be compiled."""
-    with _lock:
-        return _made()
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+    if _engine is not None:
+        _engine.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 # ---------------------------------------------------------------- addresses of arrays

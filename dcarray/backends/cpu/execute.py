@@ -307,7 +307,7 @@ class Executable:
         if plan is None or machine is None:
             return None
         try:
-            kernel = machine.kernel(render(plan))
+            kernel = machine.kernel(render(plan), label=self.program.describe())
         except RuntimeError as error:
             if current().validate:
                 raise
