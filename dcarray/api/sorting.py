@@ -9,6 +9,7 @@ import numpy as np
 from ..array import DeviceArray
 from ..array.fallback import on_host
 from ..backends.registry import AUTO
+from ..config import current
 from ..ops import indexing as picks
 from . import calling
 from .calling import served
@@ -56,7 +57,13 @@ def argsort(
     descending: bool = False,
     stable: bool | None = None,
 ) -> Any:
-    """Indices that sort an array, as `numpy.argsort`; parameters as for `sort`."""
+    """Indices that sort an array, as `numpy.argsort`; parameters as for `sort`.
+
+    Equal elements keep their order unless ``stable`` or ``kind`` says otherwise, as the
+    standard asks; NumPy programs (the setting ``scalars="numpy"``) get NumPy's order.
+    """
+    if kind is None and stable is None and current().scalars == "array":
+        stable = True
     return _ordered(picks.ARGSORT, np.argsort, a, axis, kind, order, descending, stable)
 
 
