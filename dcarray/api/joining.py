@@ -250,9 +250,10 @@ insert = fallback(np.insert)
 # --------------------------------------------------------------------------- splitting
 def _pieces(x: Any, sections: Any, axis: int, equal: bool) -> list[Any]:
     array = as_array(x)
-    # NumPy cuts a range: the views are cut at the same places.
+    # NumPy cuts a stand-in of that length: the views are cut at the same places.
     cut: Any = np.split if equal else np.array_split
-    parts = cut(np.arange(array.shape[axis]), unwrapped(sections))
+    stand_in = np.broadcast_to(np.False_, array.shape[axis])
+    parts = cut(stand_in, unwrapped(sections))
     ends = itertools.accumulate([part.size for part in parts])
     before = (slice(None),) * (axis % array.ndim)
     if not np.iterable(unwrapped(sections)):

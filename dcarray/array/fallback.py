@@ -53,6 +53,12 @@ def call_numpy(
     return _Call(cls, function).run(arguments, keywords)
 
 
+def _is_view(result: np.ndarray[Any, Any], host: np.ndarray[Any, Any]) -> bool:
+    if result.size:
+        return np.may_share_memory(result, host)
+    return result.base is not None and (result.base is host or result.base is host.base)
+
+
 def own_array(x: Any) -> Any:
     """What an object's ``__array__`` gives, where that is an array of ours, which NumPy
     does not take; else the object."""
@@ -179,7 +185,7 @@ class _Call:
         if result.base is not None:
             for x in self.given:
                 host = x._host
-                if host is not None and np.may_share_memory(result, host):
+                if host is not None and _is_view(result, host):
                     view = x._host_sibling(result)
                     return view
                 if host is None and self._shares(result, x):
