@@ -8,6 +8,9 @@ address of the control block, address of scratch memory, whether the helper slee
 The launching thread posts the control block to mailboxes, wakes the helpers that sleep,
 and takes slices like everybody else.  When none is left it withdraws what nobody took
 and waits for those who did: after that no helper knows the launch any more.
+
+`dcarray_lead` returns how often it looked in vain whether a helper is done; -1 if
+slices are left, and -2 if a helper is at work for long.
 """
 
 from __future__ import annotations
@@ -112,6 +115,7 @@ entry:
   br i1 %unfinished, label %later, label %loop
 loop:
   %k = phi i64 [ 0, %entry ], [ %k.next, %gone ]
+  %waited = phi i64 [ 0, %entry ], [ %waited.next, %gone ]
   %again = icmp slt i64 %k, %helpers
   br i1 %again, label %withdraw, label %end
 withdraw:
@@ -128,15 +132,18 @@ pause:
   call void @rest(i64 %spin, ptr %yield)
   %spin.next = add i64 %spin, 1
   %long = icmp sge i64 %spin.next, %spins
-  br i1 %long, label %later, label %wait
+  br i1 %long, label %slow, label %wait
 gone:
+  %waited.next = add i64 %waited, %spin
   store atomic i64 0, ptr %box seq_cst, align 8
   %k.next = add i64 %k, 1
   br label %loop
 later:
-  ret i64 1
+  ret i64 -1
+slow:
+  ret i64 -2
 end:
-  ret i64 0
+  ret i64 %waited
 }}
 
 define i64 @dcarray_help(ptr %box, i64 %spins, ptr %yield) {{

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import time
 from array import array
 from collections.abc import Sequence
 from queue import SimpleQueue
@@ -26,6 +27,9 @@ thread costs as much as a launch of 10⁵ elements."""
 PATIENCE = 4
 """Slices that the launching thread does before it lets Python see to signals."""
 
+_LOOK = 3e-8
+"""Seconds, about, for one look whether a helper is done."""
+
 _WAIT = 1_000_000
 """How often it looks whether the others are done, before it does the same."""
 
@@ -38,6 +42,8 @@ class _Team:
         self._lock = threading.Lock()
         self._bells: list[SimpleQueue[None]] = []
         self._room = 64
+        self._recess = 0
+        self._penalty = 4
         self._mailboxes = array("q", bytes(8 * MAILBOX_WORDS * (self._room + 1)))
         start = self._mailboxes.buffer_info()[0]
         self._start = start + -start % 64
@@ -68,6 +74,15 @@ class _Team:
             if asleep >> number & 1:
                 bell.put(None)
 
+    def _judge(self, slow: bool, waited: int, seconds: float) -> None:
+        """Where others want the cores as well, a helper without a core makes everybody
+        wait: leave the helpers alone for some launches."""
+        if slow or (waited > 5000 and waited * _LOOK > seconds / 2):
+            self._recess = self._penalty
+            self._penalty = min(128, 2 * self._penalty)
+        else:
+            self._penalty = 4
+
     def run(
         self,
         frame: array[int],
@@ -78,9 +93,13 @@ class _Team:
     ) -> Sequence[int] | None:
         """Run all slices; returns the block that each of them reached.
 
-        None if another launch has the team.
+        None if another launch has the team, or if it does not pay now.
         """
         if not self._lock.acquire(blocking=False):
+            return None
+        if self._recess:
+            self._recess -= 1
+            self._lock.release()
             return None
         try:
             count = len(edges) - 1
@@ -101,6 +120,8 @@ class _Team:
             lead, pause = functions.lead, yield_function()
             interrupted: BaseException | None = None
             posted = False
+            slow = False
+            began = time.perf_counter()
             while True:
                 try:
                     if not posted:
@@ -109,15 +130,18 @@ class _Team:
                             address, self._start, helpers, scratch, size
                         )
                         self._ring(bells)
-                    if not lead(
+                    waited = lead(
                         address, self._start, helpers, scratch, PATIENCE, _WAIT, pause
-                    ):
+                    )
+                    if waited >= 0:
                         break
+                    slow = slow or waited == -2
                 except BaseException as error:  # Ctrl-C: others still write to memory
                     control[1] = count
                     interrupted = error
             if interrupted is not None:
                 raise interrupted
+            self._judge(slow, waited, time.perf_counter() - began)
             return reached
         finally:
             self._lock.release()
