@@ -43,6 +43,7 @@ class Methods(Operators):
         *,
         where: Any = _missing,
     ) -> Any:
+        """Whether all elements along ``axis`` are true, as `numpy.all`."""
         return reductions.reduction(self, ALL, np.all, axis, keepdims, out, where=where)
 
     def any(
@@ -53,6 +54,7 @@ class Methods(Operators):
         *,
         where: Any = _missing,
     ) -> Any:
+        """Whether any element along ``axis`` is true, as `numpy.any`."""
         return reductions.reduction(self, ANY, np.any, axis, keepdims, out, where=where)
 
     def max(
@@ -63,6 +65,7 @@ class Methods(Operators):
         initial: Any = _missing,
         where: Any = _missing,
     ) -> Any:
+        """The largest elements along ``axis``, as `numpy.max`; NaN if there is one."""
         return reductions.reduction(
             self, MAX, np.max, axis, keepdims, out, initial=initial, where=where
         )
@@ -75,6 +78,7 @@ class Methods(Operators):
         initial: Any = _missing,
         where: Any = _missing,
     ) -> Any:
+        """The smallest elements along ``axis``, as `numpy.min`; NaN if there is one."""
         return reductions.reduction(
             self, MIN, np.min, axis, keepdims, out, initial=initial, where=where
         )
@@ -88,6 +92,7 @@ class Methods(Operators):
         initial: Any = _missing,
         where: Any = _missing,
     ) -> Any:
+        """The sums along ``axis``, as `numpy.sum`."""
         return reductions.reduction(
             self, SUM, np.sum, axis, keepdims, out, dtype, initial=initial, where=where
         )
@@ -101,6 +106,7 @@ class Methods(Operators):
         initial: Any = _missing,
         where: Any = _missing,
     ) -> Any:
+        """The products along ``axis``, as `numpy.prod`."""
         return reductions.reduction(
             self,
             PROD,
@@ -122,6 +128,7 @@ class Methods(Operators):
         *,
         where: Any = _missing,
     ) -> Any:
+        """The arithmetic means along ``axis``, as `numpy.mean`."""
         return reductions.mean(self, axis, dtype, out, keepdims, where)
 
     def var(
@@ -135,6 +142,7 @@ class Methods(Operators):
         where: Any = _missing,
         mean: Any = _missing,
     ) -> Any:
+        """The variances along ``axis``, as `numpy.var`."""
         return reductions.variance(self, axis, dtype, out, ddof, keepdims, where, mean)
 
     def std(
@@ -148,6 +156,7 @@ class Methods(Operators):
         where: Any = _missing,
         mean: Any = _missing,
     ) -> Any:
+        """The standard deviations along ``axis``, as `numpy.std`."""
         return reductions.variance(
             self, axis, dtype, out, ddof, keepdims, where, mean, root=True
         )
@@ -163,6 +172,7 @@ class Methods(Operators):
         *,
         device: Any = None,
     ) -> Any:
+        """A copy converted to ``dtype``, as `numpy.ndarray.astype`; recorded if large."""
         if device is not None and self._device != device:
             moved_there = self.to_device(device)
             return moved_there.astype(dtype, order, casting, subok, copy)
@@ -219,21 +229,27 @@ class Methods(Operators):
         return made.to_device(self._device)
 
     def copy(self, order: Any = "C") -> Any:
+        """A copy with memory of its own, as `numpy.ndarray.copy`."""
         return copied(self, order)
 
     def item(self, *args: Any) -> Any:
+        """One element as a Python scalar, as `numpy.ndarray.item`."""
         return self._array().item(*args)
 
     def tolist(self) -> Any:
+        """The elements as nested lists of Python scalars."""
         return self._array().tolist()
 
     def tobytes(self, order: Any = "C") -> bytes:
+        """The elements as bytes, in C order unless ``order`` says otherwise."""
         return self._array().tobytes(order)
 
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """Write the elements to a file, as `numpy.ndarray.tofile`."""
         self._array().tofile(fid, sep, format)
 
     def dump(self, file: Any) -> None:
+        """Write a pickle of the array to a file."""
         if isinstance(file, (str, os.PathLike)):
             with open(file, "wb") as opened:
                 pickle.dump(self, opened)
@@ -241,6 +257,7 @@ class Methods(Operators):
             pickle.dump(self, file)
 
     def dumps(self) -> bytes:
+        """The pickle of the array as bytes."""
         return pickle.dumps(self)
 
     def get(self) -> HostArray:
@@ -290,6 +307,7 @@ class Methods(Operators):
         return self
 
     def byteswap(self, inplace: bool = False) -> Any:
+        """The array with the bytes of each element reversed."""
         if inplace:
             self._writable_array().byteswap(inplace=True)
             return self
@@ -297,13 +315,16 @@ class Methods(Operators):
 
     # ---------------------------------------------------------------------- views
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """A view of diagonals, as `numpy.diagonal`."""
         return moved(self, lambda a: a.diagonal(offset, axis1, axis2))
 
     def flatten(self, order: Any = "C") -> Any:
+        """A one-dimensional copy, as `numpy.ndarray.flatten`."""
         result = self.ravel("K") if order == "K" else reshaped(self, -1, order)
         return result.copy() if result._binding is self._binding else result
 
     def ravel(self, order: Any = "C") -> Any:
+        """The elements in one dimension, a view where the strides allow one."""
         if self._device.kind not in ("auto", "cpu"):
             if order == "K":
                 axes = sorted(range(self.ndim), key=lambda a: -abs(self.strides[a]))
@@ -318,11 +339,13 @@ class Methods(Operators):
         return type(self)._of_host(result, self._device)
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> Any:
+        """The elements in another shape, a view where the strides allow one."""
         if len(shape) == 1:
             shape = shape[0]
         return reshaped(self, plain(shape), order, copy)
 
     def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Change shape and size in place; new elements are zero."""
         if len(new_shape) == 1:
             (new_shape,) = new_shape
         if new_shape == () or new_shape is None:
@@ -342,15 +365,19 @@ class Methods(Operators):
         self._become(type(self)._of_host(changed, self._device))
 
     def squeeze(self, axis: Any = None) -> Any:
+        """A view without axes of length 1, as `numpy.squeeze`."""
         return moved(self, lambda a: a.squeeze(axis))
 
     def swapaxes(self, axis1: SupportsIndex, axis2: SupportsIndex) -> Any:
+        """A view with two axes exchanged."""
         return moved(self, lambda a: a.swapaxes(axis1, axis2))
 
     def transpose(self, *axes: Any) -> Any:
+        """A view with the axes reversed or in the order given."""
         return moved(self, lambda a: a.transpose(*plain(axes)))
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
+        """A view of the same memory, with another dtype if one is given."""
         if isinstance(dtype, _type) and issubclass(dtype, (np.ndarray, Operators)):
             dtype = None
         if dtype is None:
@@ -358,12 +385,15 @@ class Methods(Operators):
         return moved(self, lambda a: a.view(dtype))
 
     def getfield(self, dtype: Any, offset: int = 0) -> Any:
+        """A view of a part of each element, as `numpy.ndarray.getfield`."""
         return moved(self, lambda a: a.getfield(dtype, offset))
 
     def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        """Assign to a part of each element, as `numpy.ndarray.setfield`."""
         self._writable_array().setfield(plain(val), dtype, offset)
 
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Change whether the array can be written, as `numpy.ndarray.setflags`."""
         if self._device.kind in ("auto", "cpu"):
             self._array().setflags(write=write, align=align, uic=uic)
         if write is not None:

@@ -32,6 +32,7 @@ class Picking(Methods):
     def clip(
         self, min: Any = None, max: Any = None, out: Any = None, **keywords: Any
     ) -> Any:
+        """The elements limited to an interval, as `numpy.clip`."""
         cls = type(self)
         if self.dtype.kind in "iu" and _beyond(self.dtype, (min, max)):
             return self._call(np.clip, self, min, max, out=out, **keywords)
@@ -44,14 +45,17 @@ class Picking(Methods):
         return calls.elementwise(cls, ops.CLIP, (self, min, max), out, **keywords)
 
     def conj(self) -> Any:
+        """The complex conjugates, as `numpy.conjugate`."""
         return self.conjugate()
 
     def conjugate(self) -> Any:
+        """The complex conjugates; real arrays are returned as they are."""
         if self.dtype.kind not in "cO":
             return self
         return calls.elementwise(type(self), ops.CONJUGATE, (self,))
 
     def round(self, decimals: SupportsIndex = 0, out: Any = None) -> Any:
+        """The elements rounded to ``decimals`` places, as `numpy.round`."""
         places = int(decimals)
         if places == 0 and self.dtype.kind == "f" and out is None:
             return calls.elementwise(type(self), ops.RINT, (self,))
@@ -94,16 +98,19 @@ class Picking(Methods):
         return out
 
     def dot(self, b: Any, out: Any = None) -> Any:
+        """The product with another array, as `numpy.dot`."""
         if out is not None:
             return self._call(np.dot, self, b, out=out)
         return calls.library(type(self), DOT, (self, b))
 
     def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """The running products along ``axis``, as `numpy.cumprod`."""
         if out is not None:
             return self._call(np.cumprod, self, axis, dtype, out=out)
         return self._scan(CUMULATIVE_PROD, axis, dtype)
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """The running sums along ``axis``, as `numpy.cumsum`."""
         if out is not None:
             return self._call(np.cumsum, self, axis, dtype, out=out)
         return self._scan(CUMULATIVE_SUM, axis, dtype)
@@ -124,6 +131,7 @@ class Picking(Methods):
         dtype: Any = None,
         out: Any = None,
     ) -> Any:
+        """The sums along diagonals, as `numpy.trace`."""
         diagonal = self.diagonal(offset, axis1, axis2)
         return diagonal.sum(axis=-1, dtype=dtype, out=out)
 
@@ -131,6 +139,7 @@ class Picking(Methods):
     def argmax(
         self, axis: Any = None, out: Any = None, *, keepdims: Any = False
     ) -> Any:
+        """Positions of the first largest elements along ``axis``."""
         if out is not None:
             return reductions.through_numpy(
                 self, np.argmax, axis, out, {"keepdims": keepdims}
@@ -142,6 +151,7 @@ class Picking(Methods):
     def argmin(
         self, axis: Any = None, out: Any = None, *, keepdims: Any = False
     ) -> Any:
+        """Positions of the first smallest elements along ``axis``."""
         if out is not None:
             return reductions.through_numpy(
                 self, np.argmin, axis, out, {"keepdims": keepdims}
@@ -151,12 +161,14 @@ class Picking(Methods):
         )
 
     def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """Elements picked from ``choices`` by number, as `numpy.choose`."""
         if self._on_host():
             return on_host(type(self), np.choose, self, choices, out=out, mode=mode)
         result = calls.library(type(self), picks.CHOOSE, (self, *choices), mode=mode)
         return self._stored(result, out)
 
     def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        """The slices along ``axis`` where ``condition`` holds, as `numpy.compress`."""
         if self._on_host():
             return on_host(type(self), np.compress, condition, self, axis, out=out)
         condition = calls.as_operand(condition)
@@ -166,6 +178,7 @@ class Picking(Methods):
         return self._stored(result, out)
 
     def fill(self, value: Any) -> None:
+        """Assign one value to all elements."""
         if self._device.kind in ("auto", "cpu"):
             self._writable_array().fill(plain(value))
         else:
@@ -173,10 +186,12 @@ class Picking(Methods):
             indexing.set_item(self, ..., filled)
 
     def nonzero(self) -> Any:
+        """The indices of elements that are not zero, one array for each axis."""
         result = calls.library(type(self), picks.NONZERO, (self,))
         return result if isinstance(result, tuple) else (result,)
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Assign to elements by their flat positions, as `numpy.put`."""
         if self._on_host():
             on_host(type(self), np.put, self, indices, values, mode=mode)
             return
@@ -186,6 +201,7 @@ class Picking(Methods):
         indexing.set_item(self, ..., changed)
 
     def repeat(self, repeats: Any, axis: Any = None) -> Any:
+        """Each element repeated, as `numpy.repeat`."""
         return calls.library(
             type(self), picks.REPEAT, (self, repeats), axis=plain(axis)
         )
@@ -193,6 +209,7 @@ class Picking(Methods):
     def take(
         self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise"
     ) -> Any:
+        """Elements at given positions along ``axis``, as `numpy.take`."""
         if out is not None:
             return self._call(np.take, self, indices, axis, out=out, mode=mode)
         return calls.library(
@@ -203,6 +220,7 @@ class Picking(Methods):
     def argpartition(
         self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
     ) -> Any:
+        """The positions that partition the array, as `numpy.argpartition`."""
         if order is not None or self._on_host():
             return self._call(np.argpartition, self, kth, axis, kind, order)
         return calls.library(
@@ -217,6 +235,7 @@ class Picking(Methods):
     def argsort(
         self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
     ) -> Any:
+        """The positions that sort the array along ``axis``, as `numpy.argsort`."""
         if order is not None or self.dtype.kind not in "biufc":
             return self._call(np.argsort, self, axis, kind, order, stable=stable)
         return calls.library(
@@ -231,6 +250,7 @@ class Picking(Methods):
     def partition(
         self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
     ) -> None:
+        """Partition the array in place, as `numpy.ndarray.partition`."""
         if self._device.kind in ("auto", "cpu"):
             host: Any = self._writable_array()
             host.partition(plain(kth), axis, kind, order)
@@ -246,6 +266,7 @@ class Picking(Methods):
             indexing.set_item(self, ..., changed)
 
     def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+        """Where to insert ``v`` to keep the order, as `numpy.searchsorted`."""
         if sorter is not None:
             return self._call(np.searchsorted, self, v, side, sorter)
         return calls.library(type(self), picks.SEARCHSORTED, (self, v), side=side)
@@ -253,6 +274,7 @@ class Picking(Methods):
     def sort(
         self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
     ) -> None:
+        """Sort the array in place along ``axis``, as `numpy.ndarray.sort`."""
         if self._device.kind in ("auto", "cpu"):
             self._writable_array().sort(
                 axis=axis, kind=kind, order=order, stable=stable
