@@ -172,7 +172,7 @@ class Methods(Operators):
         *,
         device: Any = None,
     ) -> Any:
-        """A copy converted to ``dtype``, as `numpy.ndarray.astype`; recorded if large."""
+        """A copy converted to ``dtype``, recorded where it is large."""
         if device is not None and self._device != device:
             moved_there = self.to_device(device)
             return moved_there.astype(dtype, order, casting, subok, copy)
