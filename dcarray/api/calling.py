@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..array import DeviceArray, calls
-from ..array.fallback import TOO_MANY, on_host
+from ..array.fallback import MOST_ITEMS, on_host
 from ..backends.registry import AUTO, Device
 from ..config import current
 from ..ops.spec import Op
@@ -46,7 +46,7 @@ def named_device(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Devic
     for x in (*arguments, *keywords.values()):
         if isinstance(x, DeviceArray):
             found.append(x)
-        elif type(x) in (list, tuple) and len(x) < TOO_MANY:
+        elif type(x) in (list, tuple) and len(x) <= MOST_ITEMS:
             found += [item for item in x if isinstance(item, DeviceArray)]
     if all([x._device is AUTO for x in found]):
         return AUTO

@@ -16,12 +16,12 @@ from ..layout import Layout, address_of
 from ..lazy import graph, recover
 from .state import ArrayState
 
-__all__ = ["TOO_MANY", "call_numpy", "on_host", "own_array"]
+__all__ = ["MOST_ITEMS", "call_numpy", "on_host", "own_array"]
 
 Array = TypeVar("Array", bound=ArrayState)
 
-TOO_MANY = 2**31
-"""A list of so many items is an error in NumPy, which says so at once."""
+MOST_ITEMS: int = np.iinfo(np.intc).max
+"""More arrays than this in a sequence NumPy does not take."""
 
 # Functions that write to their first argument.
 WRITERS = frozenset(
@@ -93,10 +93,6 @@ def _found_place(function: Callable[..., Any]) -> int:
     return -1
 
 
-MOST_ITEMS: int = np.iinfo(np.intc).max
-"""More arrays than this in a sequence NumPy does not take."""
-
-
 class _Call:
     """One call: which arrays went in, and so which memory may come out."""
 
@@ -128,7 +124,7 @@ class _Call:
                 raise
             given = {name: own_array(value) for name, value in named.items()}
             result = self.function(*[own_array(x) for x in hosts], **given)
-        if isinstance(out, ArrayState) and type(result) is np.ndarray:
+        if isinstance(out, (ArrayState, np.ndarray)) and type(result) is np.ndarray:
             return out  # also where NumPy gives a view of it
         return self._wrap(result)
 
