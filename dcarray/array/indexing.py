@@ -47,7 +47,9 @@ def get_item(x: ArrayState, key: Any) -> Any:
     host = x._array()
     result = host[key]
     cls = type(x)
-    if basic and type(result) is np.ndarray:
+    # Fields of records are views too.
+    view = basic or (x.dtype.names and np.may_share_memory(result, host))
+    if view and type(result) is np.ndarray:
         return x._host_sibling(result)
     return calls.wrap(cls, result, x._device)
 

@@ -37,3 +37,17 @@ def test_out() -> None:
     out = dc.zeros(5, dtype=np.intp)
     assert dc.argmax(dc.asarray(X), 1, out) is out
     assert (out.get() == np.argmax(X, 1)).all()
+
+
+def test_fields_of_records_are_views() -> None:
+    with dc.config(lazy="always"):
+        x = dc.asarray(np.zeros(3, [("a", "f8"), ("b", "f8")]))
+        pending = x["a"] + 1
+        x["a"][0] = 9
+        several = x[["a", "b"]]
+        several["b"][1] = 5
+        picked = x[[0, 1]]
+        picked["a"] = 4
+    assert pending.tolist() == [1, 1, 1]
+    assert x.tolist() == [(9, 0), (0, 5), (0, 0)]
+    assert x["a"].base is x
