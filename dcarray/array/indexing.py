@@ -48,8 +48,8 @@ def get_item(x: ArrayState, key: Any) -> Any:
     result = host[key]
     cls = type(x)
     # Fields of records are views too.
-    view = basic or (x.dtype.names and np.may_share_memory(result, host))
-    if view and type(result) is np.ndarray:
+    shows = basic or (x.dtype.names and np.may_share_memory(result, host))
+    if shows and type(result) is np.ndarray:
         return x._host_sibling(result)
     return calls.wrap(cls, result, x._device)
 
