@@ -233,14 +233,15 @@ def can_cast(source: DType, target: DType) -> bool:
     """Whether a conversion is on the allowlist.
 
     From float to integer only where the processor does what C compilers rely on, and
-    never to unsigned, where NumPy itself gives one answer here and another there.
+    never to the wide unsigned ones, where NumPy itself gives one answer here and
+    another there.
     """
     given, wanted = kind_of(source), kind_of(target)
     if not given or not wanted:
         return False
-    if given == "f" and wanted == "u":
-        return False
-    return not (given == "f" and wanted == "i") or _ON_X86
+    if given != "f" or wanted not in "iu":
+        return True
+    return _ON_X86 and (wanted == "i" or target.itemsize <= 2)
 
 
 class ScalarWriter:

@@ -117,8 +117,9 @@ def test_lowered_casts_give_numpys_bits(
             assert same(found, wanted), target
 
 
-def test_floats_do_not_become_unsigned_in_a_kernel() -> None:
-    assert not can_cast(np.dtype("f"), np.dtype("B"))
+def test_floats_do_not_become_wide_unsigned_in_a_kernel() -> None:
+    assert not can_cast(np.dtype("f"), np.dtype("I"))
+    assert not can_cast(np.dtype("d"), np.dtype("Q"))
     assert not can_cast(np.dtype("d"), np.dtype("e"))
     assert can_cast(np.dtype("f"), np.dtype("?"))
 

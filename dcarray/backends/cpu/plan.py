@@ -237,7 +237,8 @@ class _Planner:
         stores: list[tuple[str, Place, DType]] = []
         read = {used for number in calls for used in nodes[number].inputs}
         for slot in own:
-            if slot in read or last[slot] > stage:
+            tested = self._is_only_tested(slot, inline)
+            if slot in read or last[slot] > stage or tested:
                 self._home(slot, self.dtypes[slot])
                 stores.append((f"v{slot}", self.places[slot], self.dtypes[slot]))
         for number in calls:
@@ -258,6 +259,21 @@ class _Planner:
                     loads[used] = None
         found = [(f"v{slot}", self.places[slot], self.dtypes[slot]) for slot in loads]
         return Segment(tuple(found), tuple(body), tuple(stores))
+
+    def _is_only_tested(self, slot: int, inline: Sequence[int]) -> bool:
+        """Whether a float is computed and nothing but a property of it is used.
+
+        LLVM knows when a root is NaN without taking it, and the flag would not come
+        up: the value is stored, so that it has to be there.
+        """
+        if self.dtypes[slot].kind != "f":
+            return False
+        nodes = self.program.nodes
+        readers = [nodes[n] for n in inline if slot in nodes[n].inputs]
+        return all(
+            node.dtypes[0].kind != "f" or node.op.name in ("copysign", "sign")
+            for node in readers
+        )
 
     def _is_seen_as(self, slot: int, inner: Inner) -> bool:
         """Whether a loop sees a value as it should where the value lies."""
