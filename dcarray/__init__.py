@@ -660,13 +660,20 @@ _NUMPY = (
 )
 """Modules that are built on subclasses of NumPy's array, and so are NumPy's own."""
 
+_PRIVATE = ("_NoValue", "_core")
+"""Names of NumPy's inner workings that programs use nevertheless."""
+
 
 def __getattr__(name: str) -> Any:
     if name in _OWN:
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
-    if name in _NUMPY or (name in _SOMETIMES and name in _np.__all__):
+    if (
+        name in _NUMPY
+        or name in _PRIVATE
+        or (name in _SOMETIMES and name in _np.__all__)
+    ):
         value = getattr(_np, name)
         if name in _SOMETIMES and not isinstance(value, type):
             value = _fallback(value)

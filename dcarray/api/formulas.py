@@ -10,6 +10,7 @@ from ..array import DeviceArray, calls
 from ..array.fallback import call_numpy, on_host
 from ..array.state import is_foreign
 from ..backends.registry import AUTO
+from ..config import current
 from ..ops import elementwise as ops
 from .calling import named_device
 from .conversion import as_array
@@ -118,9 +119,17 @@ def fix(x: Any, out: Any = None) -> Any:
 
 # --------------------------------------------------------------------- complex numbers
 @minding_subclasses(np.real)
+def _stays_a_number(x: Any) -> bool:
+    """Whether NumPy would not make an array of it, in a program written for NumPy."""
+    numbers = (int, float, complex, np.generic)
+    return isinstance(x, numbers) and current().scalars == "numpy"
+
+
 @native
 def real(val: Any) -> Any:
     """The real part; a view of complex arrays, real ones as they are."""
+    if _stays_a_number(val):
+        return val.real
     return as_array(val).real
 
 
@@ -128,6 +137,8 @@ def real(val: Any) -> Any:
 @native
 def imag(val: Any) -> Any:
     """The imaginary part; a view of complex arrays, zeros for real ones."""
+    if _stays_a_number(val):
+        return val.imag
     return as_array(val).imag
 
 

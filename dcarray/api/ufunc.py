@@ -98,6 +98,13 @@ class UFunc(metaclass=_Kind):
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
 
+    def __eq__(self, other: object) -> bool:
+        """NumPy's own ufunc is the same function."""
+        return other is self or (type(other) is np.ufunc and other is self.numpy)
+
+    def __hash__(self) -> int:
+        return hash(self.numpy)
+
     def __reduce__(self) -> str:
         return self.__name__
 
