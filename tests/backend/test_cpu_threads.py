@@ -102,6 +102,23 @@ def test_launches_from_several_threads(engine: str) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("engine", ["auto", "interpreter"])
+def test_without_new_threads_the_caller_does_it_all(
+    monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    backend = CpuBackend()
+    executable = backend.compile(CHAIN)
+    x = np.full(400_000, 0.5, F4)
+    result = np.empty_like(x)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with config(engine=engine, threads=40):
+        backend.launch(executable, x.shape, [x, x], [], [result])
+    assert result.tobytes() == np.exp(x * x).tobytes()
+
+
 def interrupted(run: Callable[[], Any]) -> float:
     """Send Ctrl-C after 0.2 s; returns how long it took to come through."""
     moments: list[float] = []

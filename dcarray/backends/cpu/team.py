@@ -49,17 +49,22 @@ class _Team:
         self._start = start + -start % 64
 
     def _grow(self, helpers: int) -> int:
+        """Start helpers that are missing; returns how many of those wanted there are."""
         helpers = min(helpers, self._room)
         while len(self._bells) < helpers:
             number = len(self._bells)
             bell: SimpleQueue[None] = SimpleQueue()
             box = self._start + 8 * MAILBOX_WORDS * number
             self._mailboxes[(box - self._mailboxes.buffer_info()[0]) // 8 + 3] = 1
-            self._bells.append(bell)
             name = f"dcarray-team-{number + 1}"
-            threading.Thread(
+            thread = threading.Thread(
                 target=self._serve, args=(box, bell), name=name, daemon=True
-            ).start()
+            )
+            try:
+                thread.start()
+            except RuntimeError:  # the system has no more, or Python is shutting down
+                return number
+            self._bells.append(bell)
         return helpers
 
     def _serve(self, box: int, bell: SimpleQueue[None]) -> None:

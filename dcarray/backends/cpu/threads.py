@@ -124,9 +124,16 @@ class _Team:
         if self._size < helpers:
             with self._lock:
                 while self._size < helpers:
+                    name = f"dcarray-cpu-{self._size + 1}"
+                    thread = threading.Thread(
+                        target=self._serve, name=name, daemon=True
+                    )
+                    try:
+                        thread.start()
+                    except RuntimeError:  # no more threads: fewer will do
+                        helpers = self._size
+                        break
                     self._size += 1
-                    name = f"dcarray-cpu-{self._size}"
-                    threading.Thread(target=self._serve, name=name, daemon=True).start()
         for _ in range(helpers):
             self._jobs.put(job)
 
