@@ -207,8 +207,8 @@ class UFunc(metaclass=_Kind):
             (out,) = out
         mask = _missing if where is True else where
         op = _REDUCTIONS.get(self.numpy)
-        if op is not None and not _is_foreign(array):
-            x = as_array(array)
+        x = array if _is_foreign(array) else as_array(array)
+        if op is not None and type(x) is DeviceArray and x.dtype.kind in "biufcmMO":
             return reductions.reduction(
                 x,
                 op,
@@ -282,8 +282,12 @@ def _is_foreign(x: Any) -> bool:
 
 def _call_signature(ufunc: np.ufunc) -> Any:
     """What `inspect.signature` shows."""
-    from inspect import Parameter, Signature  # takes 5 ms, and only tools ask
+    from inspect import Parameter, Signature, signature  # only tools ask
 
+    try:
+        return signature(ufunc)
+    except ValueError:
+        pass  # NumPy before 2.4 has none
     names = ["x"] if ufunc.nin == 1 else [f"x{n + 1}" for n in range(ufunc.nin)]
     found = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in names]
     found.append(Parameter("out", Parameter.POSITIONAL_OR_KEYWORD, default=None))
