@@ -49,7 +49,7 @@ class _Team:
         self._start = start + -start % 64
 
     def _grow(self, helpers: int) -> int:
-        """Start helpers that are missing; returns how many of those wanted there are."""
+        """Start helpers that are missing; returns how many of them there are."""
         helpers = min(helpers, self._room)
         while len(self._bells) < helpers:
             number = len(self._bells)
