@@ -248,9 +248,9 @@ class Generator:
             name = r.choice(BINARY)
             if "power" in name and self.tame(pair, x, uses):
                 return False
-            text = f"m.{name}({pair[0]}, {pair[1]})"
             if name in UNDECIDED:
-                text = f"{text} + 0"
+                pair = [f"{operand} + 0" for operand in pair]
+            text = f"m.{name}({pair[0]}, {pair[1]})"
             return self.add(text, [x, *uses], shape)
         name = r.choice(TWO_RESULTS)
         if UFUNCS[name].nin == 1:

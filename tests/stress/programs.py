@@ -36,8 +36,9 @@ UFUNCS = {
 }
 UNARY = [n for n, u in UFUNCS.items() if (u.nin, u.nout) == (1, 1)]
 BINARY = [n for n, u in UFUNCS.items() if (u.nin, u.nout) == (2, 1)]
-# Of two zeros NumPy's loops take the one or the other, by position in the array:
-# np.signbit(np.fmin(np.zeros(5), np.full(5, -0.0))).
+# Of two zeros, and of a number and a signalling NaN, NumPy's loops take the one or the
+# other, by position in the array: np.signbit(np.fmin(np.zeros(5), np.full(5, -0.0))).
+# Adding 0 first makes zeros positive and NaNs quiet.
 UNDECIDED = ("fmin", "fmax")
 # These loops of NumPy write next to an ``out`` that has gaps:
 # out = np.zeros(64, bool)[::2]; np.isnan(np.full(32, np.nan), out=out).
