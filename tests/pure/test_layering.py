@@ -30,6 +30,7 @@ LAYERS = [
     "nn",
     "testing",
     "interop",
+    "namespace",
     "",  # the package's own __init__
     "demo",
     "cli",
