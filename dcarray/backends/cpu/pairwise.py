@@ -25,7 +25,7 @@ def branches(length: int, most: int, unit: int = 1) -> tuple[int, ...]:
     length : int
         Elements of the run.
     most : int
-        At least 1024, so that NumPy would halve whatever is halved here.
+        At least 256, so that NumPy would halve whatever is halved here.
     unit : int
         Numbers in an element: 2 for complex ones.
     """

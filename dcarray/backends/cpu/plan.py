@@ -28,8 +28,9 @@ __all__ = ["FoldKind", "plan_for"]
 DType = np.dtype[Any]
 FoldKind: TypeAlias = "Start | Literal['rows']"
 
-CACHE_BYTES = 1 << 16
-"""What the buffers of a block and the operands that pass by may fill together."""
+CACHE_BYTES = 1 << 14
+"""What the buffers of a block and the operands that pass by may fill together.  Half of
+the L1 cache: memory is fetched ahead while a loop computes, if it is not too far."""
 
 
 def plan_for(
@@ -143,7 +144,7 @@ class _Planner:
             tuple(self.buffers),
             tuple(steps),
             finish,
-            _block_length(weight),
+            _block_length(weight, len(steps)),
             self.rowwise,
         )
 
@@ -350,7 +351,9 @@ def _scalar(node: Node, dtypes: Sequence[DType]) -> Scalar:
     return Apply(node.op.name, operands, node.dtypes[0])
 
 
-def _block_length(weight: int) -> int:
+def _block_length(weight: int, steps: int) -> int:
     """Elements of a block whose values weigh so many bytes each."""
+    if steps <= 1:
+        return 8192  # everything passes by once
     length = CACHE_BYTES // max(1, weight)
-    return max(512, min(8192, 1 << max(0, length.bit_length() - 1)))
+    return max(256, min(4096, 1 << max(0, length.bit_length() - 1)))
