@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 from typing import Any
@@ -101,6 +102,31 @@ def test_fused_reductions_give_numpys_bits(
             with config(engine=engine):
                 backend.launch(executable, shape, [a, b], [], [], target, whole.strides)
             assert same(target, wanted), (ufunc, axes)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("target_order", ["C", "F"])
+def test_values_are_stored_on_the_way(
+    backend: CpuBackend, shape: tuple[int, ...], target_order: str
+) -> None:
+    g = np.random.default_rng(5)
+    a, b = values(g, shape, "f"), values(g, shape, "f")
+    whole = a * b + a
+    for ufunc in (np.add, np.maximum):
+        program = prologue("f", ufunc, Inner.CONTIGUOUS)
+        program = dataclasses.replace(program, outputs=(3, 2))
+        executable = backend.compile(program)
+        for axes in axes_of(len(shape)):
+            wanted = ufunc.reduce(whole, axis=axes, keepdims=True)
+            target = np.empty_like(wanted)
+            kept = [np.empty(shape, np.float32, target_order) for _ in range(2)]
+            backend.launch(
+                executable, shape, [a, b], [], kept, target, whole.strides, 11
+            )
+            assert same(target, wanted), (ufunc, axes)
+            assert same(kept[0], whole) and same(kept[1], a * b)
+        if target_order == "C" and len(shape) == 1:
+            assert all(executable.folds.values())
 
 
 @pytest.mark.parametrize("seed", range(30))

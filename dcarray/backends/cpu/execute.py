@@ -174,21 +174,23 @@ class Executable:
         reduction = self.program.reduction
         if current().engine != "auto" or reduction is None:
             return None
-        classes = self._classes(walk, (reduction.slot,))
+        slots = self.program.outputs
+        classes = self._classes(walk, (*slots, reduction.slot))
         if classes is None:
             return None
-        leaves = tuple(classes[:-1])
-        key = (leaves, ufunc, kind, rowwise)
+        classes = classes[:-1]  # the result's place is the kernel's own business
+        key = (tuple(classes), ufunc, kind, rowwise)
         if key not in self._built:
             dtype = reduction.dtype
             loop = find_loop(ufunc, (dtype, dtype), (dtype,))
             built = None
             if loop is not None:
+                leaves = len(self.program.leaves)
                 built = self._build(
-                    leaves,
-                    [Stride.CONTIGUOUS],
-                    (False,),
-                    (reduction.slot,),
+                    classes[:leaves],
+                    classes[leaves:],
+                    (False,) * len(slots),
+                    slots,
                     rowwise,
                     (loop, kind),
                 )

@@ -42,19 +42,22 @@ def fold_inside(
     shape: Shape,
     inputs: Sequence[HostArray],
     scalars: Sequence[Any],
+    outputs: Sequence[HostArray],
     reduced: HostArray,
     order: Shape,
     watch: int,
     recorder: Recorder,
 ) -> bool:
-    """Reduce the slot of a program's reduction; see `Backend.launch`.
+    """Reduce the slot of a program's reduction, and store its outputs on the way; see
+    `Backend.launch`.
 
     Returns False if that is not possible, or if a flag has to be named.
     """
     if current().engine != "auto":
         return False
     threads = available_threads()
-    strides = tuple([array.strides for array in inputs])
+    operands = (*inputs, *outputs)
+    strides = tuple([array.strides for array in operands])
     key = (shape, strides, reduced.shape, reduced.strides, order, threads)
     try:
         fold = executable.folds[key]
@@ -66,10 +69,14 @@ def fold_inside(
         executable.folds[key] = fold
     if fold is None:
         return False
-    addresses = [data_address(source) for source in inputs]
-    for address, leaf in zip(addresses, executable.program.leaves, strict=True):
-        if address % leaf.alignment:
+    addresses = [data_address(operand) for operand in operands]
+    for address, operand in zip(addresses, operands, strict=True):
+        if address % operand.dtype.alignment:
             return False
+    if outputs and not set(addresses[len(inputs) :]).isdisjoint(
+        addresses[: len(inputs)]
+    ):
+        return False  # what is stored cannot be computed again
     target = as_walked(fold.walk, reduced)
     return bool(fold.launch(addresses, scalars, target, watch, recorder))
 

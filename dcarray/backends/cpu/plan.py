@@ -54,8 +54,8 @@ def plan_for(
         For each output whether it may be stored only once the block is known to be
         good.
     fold : Start or "rows", optional
-        The only slot is reduced on the way, see `Fold`; the loop that does it is the
-        last of the table.
+        The slot of the program's reduction is reduced on the way, see `Fold`, into
+        one more operand; the loop that does it is the last of the table.
     rowwise : bool
         See `Plan`.
 
@@ -85,6 +85,10 @@ class _Planner:
         self.slots = slots
         self.buffered = buffered
         self.fold = fold
+        self.folded = -1
+        if fold is not None:
+            assert sketch.program.reduction is not None
+            self.folded = sketch.program.reduction.slot
         self.rowwise = rowwise
         self.dtypes = self.program.slot_dtypes()
         self.first = len(self.program.leaves) + len(self.program.scalars)
@@ -114,13 +118,15 @@ class _Planner:
         program = self.program
         if any(slot < self.first for slot in self.slots):
             return None
+        if 0 <= self.folded < self.first:
+            return None
         for number in range(len(program.leaves)):
             self.places[number] = Place(Home.LEAF, number)
         for number in range(len(program.scalars)):
             self.places[len(program.leaves) + number] = Place(Home.SCALAR, number)
         for number, slot in enumerate(self.slots):
             direct = self.output_strides[number] is Stride.CONTIGUOUS
-            direct = direct and not self.buffered[number] and self.fold is None
+            direct = direct and not self.buffered[number]
             if self.rowwise and slot in self._called():
                 direct = False  # loops work on all rows in one piece
             if direct and slot not in self.places:
@@ -128,18 +134,20 @@ class _Planner:
         steps = self._steps()
         if steps is None:
             return None
-        finish = () if self.fold else self._finish()
+        finish = self._finish()
+        outputs = [self.dtypes[slot] for slot in self.slots]
+        targets = list(zip(outputs, self.output_strides, strict=True))
         if self.fold is not None:
-            (slot,) = self.slots
+            slot = self.folded
+            targets.append((self.dtypes[slot], Stride.CONTIGUOUS))
             start = None if self.fold == "rows" else self.fold
             entry = len(self.sketch.loops)
             steps.append(Fold(entry, self.places[slot], self.dtypes[slot], start))
-        outputs = [self.dtypes[slot] for slot in self.slots]
         passing = [*program.leaves, *outputs]
         weight = sum(self.buffers) + sum(dtype.itemsize for dtype in passing)
         return Plan(
             tuple(zip(program.leaves, self.leaf_strides, strict=True)),
-            tuple(zip(outputs, self.output_strides, strict=True)),
+            tuple(targets),
             program.scalars,
             tuple(self.buffers),
             tuple(steps),
@@ -150,7 +158,7 @@ class _Planner:
 
     def _called(self) -> set[int]:
         """Slots that a loop reads or writes."""
-        found: set[int] = set()
+        found: set[int] = {self.folded}
         slot = self.first
         for node, lowered in zip(self.program.nodes, self.sketch.lowered, strict=True):
             if not lowered:
@@ -199,7 +207,7 @@ class _Planner:
             for used in node.inputs:
                 if used >= self.first:
                     last[used] = max(last[used], stages[number])
-        for slot in self.slots:
+        for slot in (*self.slots, *([self.folded] if self.fold else [])):
             last[slot] = len(self.program.nodes) + 1
         return last
 

@@ -70,15 +70,14 @@ def launch_reduction(
     if slot < len(inputs) and not outputs:
         source = inputs[slot]
     else:
-        alone = ufunc is not None and not outputs and 0 not in shape
-        if alone and order is not None:
-            assert ufunc is not None
+        if ufunc is not None and order is not None and 0 not in shape:
             if fold_inside(
                 executable,
                 ufunc,
                 shape,
                 inputs,
                 scalars,
+                outputs,
                 reduced,
                 order,
                 watch,
