@@ -22,7 +22,7 @@ from ..lazy.record import record
 from ..ops.elementwise import CAST, LESS, POWER, WHERE
 from ..ops.reduction import ANY
 from ..ops.spec import Op, Signature
-from .choice import needs_numpy
+from .choice import CHOOSY, is_choosy, needs_numpy
 from .library import library
 from .operands import as_host, as_operand, device_of, wrap
 from .state import ArrayState, check_dtype, is_foreign
@@ -94,6 +94,8 @@ def record_quickly(op: Op, *operands: Any) -> Any:
             return None
         if not layout.plain and x._host is not None and not x._host.flags.aligned:
             return None
+        if op in CHOOSY and is_choosy(read.dtype, layout.shape, layout.strides):
+            return None
         buffer = read.value.buffer
         if buffer is not None and buffer._sharer is not None and buffer.is_shared:
             return None
@@ -158,6 +160,8 @@ def elementwise(
     signature = _signature(op, operands, keywords)
     if any(not is_recordable(d) for d in signature.inputs + signature.outputs):
         return _at_once(cls, op, operands, outs, where, keywords, device)
+    if outs:
+        _refuse_casts(op, signature, outs, keywords.get("casting", "same_kind"))
     if op is POWER and signature.inputs[1].kind == "i":
         _refuse_negative(cls, operands[1])
     try:
@@ -178,7 +182,7 @@ def elementwise(
         execute.evaluate(values)
     if not outs:
         return _finish(cls, values)
-    return _into(cls, op, values, outs, keywords.get("casting", "same_kind"))
+    return _into(cls, values, outs)
 
 
 def _is_read_at_once(x: Any) -> bool:
@@ -195,7 +199,9 @@ def _refuse_negative(cls: type[Array], exponent: Any) -> None:
             below = elementwise(cls, LESS, (exponent, 0))._read()
         device = exponent._device
         axes = tuple(range(below.layout.ndim))
-        buffer, layout = execute.reduce(ANY, below, axes, device, 0, graph.user_frame())
+        buffer, layout = execute.reduce(
+            ANY, below, axes, below.layout, device, 0, graph.user_frame()
+        )
         found = cls._of_buffer(buffer, layout, below.dtype, device)
         negative = bool(found._array().any())
     else:
@@ -336,19 +342,22 @@ def _masked(
     return tuple(chosen)
 
 
-def _into(
-    cls: type[Array], op: Op, values: Sequence[Value], outs: Sequence[Any], casting: str
-) -> Any:
+def _refuse_casts(
+    op: Op, signature: Signature, outs: Sequence[Any], casting: Any
+) -> None:
+    """Refuse an ``out`` that cannot hold the result; NumPy looks at shapes later."""
+    for index, (got, target) in enumerate(zip(signature.outputs, outs, strict=True)):
+        if target is not None and not np.can_cast(got, target.dtype, casting):
+            raise _casting_error(op, casting, got, target.dtype, index)
+
+
+def _into(cls: type[Array], values: Sequence[Value], outs: Sequence[Any]) -> Any:
     """Store results in the arrays that the caller gave."""
     results: list[Any] = []
     for value, target in zip(values, outs, strict=True):
         if target is None:
             results.append(_finish(cls, (value,)))
             continue
-        if not np.can_cast(value.dtype, target.dtype, casting):  # type: ignore[arg-type]
-            raise _casting_error(
-                op, casting, value.dtype, target.dtype, values.index(value)
-            )
         write(target, value)
         results.append(target)
     return results[0] if len(results) == 1 else tuple(results)

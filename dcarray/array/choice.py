@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,13 +10,17 @@ import numpy as np
 
 from ..backends.registry import AUTO, Device
 from ..config import current
-from ..dtypes import is_recordable
+from ..dtypes import DType, is_recordable
 from ..lazy import errstate
-from ..ops.elementwise import POWER
+from ..ops.elementwise import ABSOLUTE, MULTIPLY, POWER, SQUARE
 from ..ops.spec import Op
 from .state import NUMBERS, ArrayState, is_foreign, is_writeable
 
-__all__ = ["needs_numpy", "runs_at_once"]
+__all__ = ["CHOOSY", "is_choosy", "needs_numpy", "runs_at_once"]
+
+CHOOSY = frozenset({ABSOLUTE, MULTIPLY, SQUARE})
+"""NumPy's loops for complex numbers with other bits along negative strides, or for
+one element."""
 
 
 def needs_numpy(
@@ -50,6 +55,8 @@ def needs_numpy(
         return True
     if op is POWER and _integers(operands):
         return True  # the loop may raise: an exponent below zero
+    if _has_choices(op, operands):
+        return True
     below = current().eager_below
     if all(x._host is not None and not x._host.shape for x in arrays):
         return True
@@ -77,6 +84,29 @@ def _integers(operands: Sequence[Any]) -> bool:
         isinstance(x, int) or (not isinstance(x, NUMBERS) and x.dtype.kind in "bui")
         for x in operands
     )
+
+
+def _has_choices(op: Op, operands: Sequence[Any]) -> bool:
+    """Whether NumPy's loop has other bits for strides that only its iterator knows.
+
+    Whether that hands out an operand's own strides or a buffer depends on all lengths.
+    """
+    arrays = [x for x in operands if isinstance(x, (ArrayState, np.ndarray))]
+    if op in CHOOSY:
+        return any([is_choosy(x.dtype, x.shape, x.strides) for x in arrays]) and (
+            all([x.size == 1 for x in arrays])
+            or any([min(x.strides, default=0) < 0 for x in arrays])
+        )
+    if op is POWER and len(arrays) == 2:
+        base, exponent = arrays
+        if exponent.size > 1:  # one exponent for many elements is another loop
+            return exponent.shape != base.shape or 0 in exponent.strides
+    return False
+
+
+def is_choosy(dtype: DType, shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether an operand of an operation in `CHOOSY` is one that matters."""
+    return dtype.kind == "c" and (math.prod(shape) == 1 or min(strides) < 0)
 
 
 def _is_aligned(x: ArrayState) -> bool:

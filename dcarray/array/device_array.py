@@ -282,7 +282,7 @@ class DeviceArray(Picking):
         return result
 
     def __reduce__(self) -> Any:
-        return _unpickled, (self.get(), str(self._device))
+        return _unpickled, (self._array().copy("A"), str(self._device))
 
     # ------------------------------------------------------------------- protocols
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> HostArray:

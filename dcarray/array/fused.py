@@ -103,15 +103,18 @@ def fused(x: ArrayState, op: Op, axes: tuple[int, ...], keep: bool) -> Any:
     assert dtype is not None
     if not axes:  # nothing to reduce: a converted copy
         result = calls.cast(cls, x, dtype)
+        if op is SUM and dtype.kind in "fc":  # NumPy starts with 0, which -0.0 is not
+            return calls.elementwise(cls, ops.ADD, (result, 0))
         return result
     read = x._read()
+    seen = read.layout
     if dtype != x.dtype:
         (value,) = record(
             ops.CAST, (read,), x._device, 0, Signature((x.dtype,), (dtype,))
         )
         read = Read(value, value.layout, value.dtype)
     frame = graph.user_frame()
-    buffer, layout = execute.reduce(op, read, axes, x._device, mask, frame)
+    buffer, layout = execute.reduce(op, read, axes, seen, x._device, mask, frame)
     array = cls._of_buffer(buffer, layout, dtype, x._device)
     if keep:
         return array

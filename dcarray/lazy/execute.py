@@ -407,9 +407,17 @@ def host_view(read: Read, writing: bool = False) -> HostArray:
 
 
 def reduce(
-    op: Op, read: Read, axes: tuple[int, ...], device: Device, mask: int, frame: Any
+    op: Op,
+    read: Read,
+    axes: tuple[int, ...],
+    seen: Layout,
+    device: Device,
+    mask: int,
+    frame: Any,
 ) -> tuple[Buffer, Layout]:
     """Reduce over axes, fused with what makes the operand; runs now.
+
+    ``seen`` is the operand's layout before a conversion: it orders the axes.
 
     Returns
     -------
@@ -418,7 +426,7 @@ def reduce(
     """
     shape = read.layout.shape
     kept = tuple([1 if axis in axes else n for axis, n in enumerate(shape)])
-    strides = reduced_strides(read.layout, axes, read.dtype.itemsize)
+    strides = reduced_strides(seen, axes, read.dtype.itemsize)
     layout = Layout(kept, strides)
     accumulator = _Accumulator(layout, read.dtype, read.layout.strides)
     while True:

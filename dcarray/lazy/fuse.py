@@ -208,6 +208,8 @@ def _can_inline(builder: _Builder, read: Read, is_root: bool = False) -> bool:
         if mapping is not None:
             if not _is_permutation(mapping, value.layout):
                 return False
+            if axis not in mapping.source:
+                return False
             axis = mapping.source.index(axis)
         if axis != builder.inner_axis:
             return is_root
