@@ -209,9 +209,10 @@ class Executable:
         blocks: range,
     ) -> dict[int, int]:
         """Compute blocks node by node."""
+        joined = self.interpreter.joined or tiles.runs > 1
         return self.interpreter.run(
-            tiles,
-            blocks,
+            tiles.pieces(blocks, BLOCK, joined),
+            max(BLOCK, tiles.runs * tiles.length),
             [view_through(geometry, array) for array in inputs],
             self._scalars(scalars),
             [view_through(geometry, array) for array in outputs],

@@ -6,9 +6,9 @@ It defines what a program gives on the CPU.  The engine must agree with it bit b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -71,6 +71,9 @@ def scalar_array(value: Any, dtype: DType) -> HostArray:
 
 
 # ---------------------------------------------------------------------------- tiles
+Index: TypeAlias = "tuple[int | slice, ...]"
+
+
 @dataclass(frozen=True, slots=True)
 class Tiles:
     """The blocks of a walk, numbered in order.
@@ -98,7 +101,35 @@ class Tiles:
         count = math.prod(shape[:-2]) * along * across
         return cls(shape, runs, length, along, across, count)
 
-    def index(self, number: int) -> tuple[int | slice, ...]:
+    def pieces(self, numbers: range, most: int, joined: bool) -> Iterator[Index]:
+        """What picks these blocks out of a view, neighbours taken together.
+
+        Pieces have at most ``most`` elements, or are single blocks.  Rows are taken
+        together only if ``joined`` allows it.
+        """
+        number = numbers.start
+        while number < numbers.stop:
+            if self.along > 1:  # along the row
+                column = number % self.along
+                count = max(1, most // self.length)
+                count = min(count, self.along - column, numbers.stop - number)
+                *outer, last = self.index(number)
+                final = self.index(number + count - 1)[-1]
+                assert isinstance(last, slice) and isinstance(final, slice)
+                yield (*outer, slice(last.start, final.stop))
+            else:  # rows above each other
+                row = number % self.across
+                count = max(1, most // (self.runs * self.length)) if joined else 1
+                count = min(count, self.across - row, numbers.stop - number)
+                *outer, first, columns = self.index(number)
+                if count > 1 or self.runs > 1:
+                    start = row * self.runs
+                    stop = min(start + count * self.runs, self.shape[-2])
+                    first = slice(start, stop)
+                yield (*outer, first, columns)
+            number += count
+
+    def index(self, number: int) -> Index:
         """What picks a block out of a view that has this shape."""
         rest, column = divmod(number, self.along)
         rest, row = divmod(rest, self.across)
@@ -263,8 +294,8 @@ class Interpreter:
 
     def run(
         self,
-        tiles: Tiles,
-        numbers: range,
+        pieces: Iterable[Index],
+        size: int,
         views: Sequence[HostArray],
         scalars: Sequence[HostArray],
         targets: Sequence[HostArray],
@@ -275,9 +306,10 @@ class Interpreter:
 
         Parameters
         ----------
-        tiles : Tiles
-        numbers : range
-            The blocks to compute.
+        pieces : iterable of Index
+            What picks the blocks to compute out of a view.
+        size : int
+            The most elements that one of them has.
         views : sequence of ndarray
             The leaves, as the walk sees them.
         scalars : sequence of ndarray
@@ -295,7 +327,6 @@ class Interpreter:
             For each node that raised watched flags, the flags.
         """
         slots = self.program.outputs if slots is None else slots
-        size = tiles.runs * tiles.length
         memory = [np.empty(size * itemsize, np.uint8) for itemsize in self._sizes]
         whole = [
             memory[home][: size * dtype.itemsize].view(dtype) if home >= 0 else None
@@ -305,8 +336,7 @@ class Interpreter:
         targets = [t if t.ndim > 1 else t.reshape(1, -1) for t in targets]
         recorder = Recorder()
         with watching(watch, recorder):
-            for number in numbers:
-                index = tiles.index(number)
+            for index in pieces:
                 values: list[Any] = [view[index] for view in views]
                 values.extend(scalars)
                 results = [target[index] for target in targets]
