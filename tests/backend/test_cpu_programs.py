@@ -300,6 +300,31 @@ def test_flags_name_the_nodes_that_numpy_warns_about(
         check(Draw(seed), backend, engine, watch=11)
 
 
+def test_comparing_nan_raises_nothing_and_stays_compiled(
+    backend: CpuBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.linspace(-1, 1, 100_000, dtype=F4)
+    x[::7] = np.nan
+    dense = (Inner.CONTIGUOUS, Inner.CONTIGUOUS)
+    nodes = (
+        Node(OPS["maximum"], (0, 1), (F4,), dense),
+        Node(OPS["sqrt"], (2,), (F4,), dense[:1]),
+    )
+    executable = backend.compile(Program((F4, F4), (), nodes, (3,)))
+    target = np.empty_like(x)
+
+    def refuse(*arguments: Any) -> dict[int, int]:
+        raise AssertionError("interpreted")
+
+    monkeypatch.setattr(executable.interpreter, "run", refuse)
+    y = np.abs(x)
+    assert not backend.launch(executable, x.shape, [x, y], [], [target], watch=11)
+    assert same_bits(target, np.sqrt(np.maximum(x, y)))
+    monkeypatch.undo()
+    raised = backend.launch(executable, x.shape, [x, x], [], [target], watch=11)
+    assert [(entry.node, entry.flags) for entry in raised] == [(1, 8)]
+
+
 def test_a_value_that_is_only_tested_raises_its_flags(backend: CpuBackend) -> None:
     x = np.linspace(-1, 1, 10_000, dtype=F4)
     truth, dense = np.dtype("?"), (Inner.CONTIGUOUS,)

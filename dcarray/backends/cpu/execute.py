@@ -24,13 +24,16 @@ from .interpreter import BLOCK, Interpreter, Tiles, scalar_array
 from .launch import Bound, Built
 from .loops import Loop, find_loop
 from .plan import FoldKind, plan_for
-from .sketch import Sketch, sketch_of
+from .sketch import Sketch, signals, sketch_of
 from .team import drive_all
 from .threads import available_threads, cut, run_slices
 
 __all__ = ["Executable"]
 
 logger = logging.getLogger("dcarray")
+
+INVALID = 8
+"""NumPy's bit of the flag."""
 
 NARROW = 256
 """Elements of a row up to which several of them share a block."""
@@ -53,8 +56,12 @@ class Executable:
         self.alone = Alone(program) if _is_alone(program) else None
         self._alignments = [dtype.alignment - 1 for dtype in program.leaves]
         self._dtypes = program.slot_dtypes()
-        self._sketch: Sketch | None = None
-        self._sketched = False
+        self._sketches: dict[bool, Sketch | None] = {}
+        self._strict: dict[int, Bound | None] = {}
+        self._signals = any(
+            signals(node, tuple(self._dtypes[slot] for slot in node.inputs))
+            for node in program.nodes
+        )
         self._built: dict[Any, Built | None] = {}
         self._bound: dict[Any, Bound | None] = {}
         self.folds: dict[Any, Any] = {}  # see `fold`
@@ -90,7 +97,7 @@ class Executable:
             if bound is not None and self._aligned(addresses):
                 addresses.extend(targets)
                 return self._launch(
-                    bound, addresses, inputs, scalars, outputs, watch, slots
+                    bound, addresses, inputs, scalars, outputs, watch, slots, aliased
                 )
         return self._interpret(shape, inputs, scalars, outputs, watch, slots)
 
@@ -109,6 +116,7 @@ class Executable:
         outputs: Sequence[HostArray],
         watch: int,
         slots: tuple[int, ...],
+        aliased: tuple[bool, ...],
     ) -> Sequence[Raised]:
         frame = bound.frame(addresses, scalars, watch)
         repair = None
@@ -134,14 +142,37 @@ class Executable:
         if not slices:
             return ()
         flags: list[dict[int, int]] = []
+        strict = self._strictly(bound, aliased, slots) if watch & INVALID else None
+        rest = bound if strict is None else strict
+        frame = rest.frame(addresses, scalars, watch)
 
         def task(number: int) -> None:
-            found = bound.run(frame, slices[number], repair)
+            found = rest.run(frame, slices[number], repair)
             if found:
                 flags.append(found)
 
         run_slices(task, len(slices), threads)
         return merged(flags)
+
+    def _strictly(
+        self, bound: Bound, aliased: tuple[bool, ...], slots: tuple[int, ...]
+    ) -> Bound | None:
+        """The same blocks by a kernel that raises no flag but NumPy's."""
+        if not self._signals:
+            return None
+        key = id(bound)
+        if key not in self._strict:
+            plan = bound.built.plan
+            built = self._build(
+                [stride for _, stride in plan.leaves],
+                [stride for _, stride in plan.outputs],
+                aliased,
+                slots,
+                plan.rowwise,
+                block=plan.block,
+            )
+            self._strict[key] = None if built is None else Bound(built, bound.geometry)
+        return self._strict[key]
 
     def fold_block(
         self, ufunc: np.ufunc, walk: Geometry, kind: FoldKind, rowwise: bool = False
@@ -260,6 +291,7 @@ class Executable:
         """The kernel for these strides; None where the interpreter has to do it."""
         if len(self._bound) > 4096:
             self._bound.clear()
+            self._strict.clear()
         classes = self._classes(geometry, slots)
         if classes is None:
             return None
@@ -297,15 +329,18 @@ class Executable:
         slots: tuple[int, ...],
         rowwise: bool,
         fold: tuple[Loop, FoldKind] | None = None,
+        block: int = 0,
     ) -> Built | None:
-        if not self._sketched:
-            self._sketch = sketch_of(self.program)
-            self._sketched = True
+        """A kernel; a strict one (see `_strictly`) if the ``block`` is given."""
+        strict = block > 0
+        if strict not in self._sketches:
+            self._sketches[strict] = sketch_of(self.program, strict)
+        sketch = self._sketches[strict]
         flags = flag_functions()
-        if self._sketch is None or flags is None:
+        if sketch is None or flags is None:
             return None
         kind = None if fold is None else fold[1]
-        plan = plan_for(self._sketch, leaves, outputs, slots, aliased, kind, rowwise)
+        plan = plan_for(sketch, leaves, outputs, slots, aliased, kind, rowwise, block)
         machine = None if plan is None else engine()
         if plan is None or machine is None:
             return None
@@ -320,7 +355,7 @@ class Executable:
                 error,
             )
             return None
-        loops = self._sketch.loops if fold is None else (*self._sketch.loops, fold[0])
+        loops = sketch.loops if fold is None else (*sketch.loops, fold[0])
         return Built.of(plan, kernel, machine.drive, loops, flags)
 
 

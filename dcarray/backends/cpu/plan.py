@@ -41,6 +41,7 @@ def plan_for(
     buffered: Sequence[bool],
     fold: FoldKind | None = None,
     rowwise: bool = False,
+    block: int = 0,
 ) -> Plan | None:
     """The plan for operands of these stride classes.
 
@@ -58,13 +59,15 @@ def plan_for(
         one more operand; the loop that does it is the last of the table.
     rowwise : bool
         See `Plan`.
+    block : int
+        Elements of a block; 0 leaves the choice to the planner.
 
     Returns
     -------
     Plan or None
         None if an operand cannot be shown to a loop as NumPy would show it.
     """
-    return _Planner(sketch, leaves, outputs, slots, buffered, fold, rowwise).plan()
+    return _Planner(sketch, leaves, outputs, slots, buffered, fold, rowwise).plan(block)
 
 
 class _Planner:
@@ -114,7 +117,7 @@ class _Planner:
                 slot += 1
         return found
 
-    def plan(self) -> Plan | None:
+    def plan(self, block: int) -> Plan | None:
         program = self.program
         if any(slot < self.first for slot in self.slots):
             return None
@@ -152,7 +155,7 @@ class _Planner:
             tuple(self.buffers),
             tuple(steps),
             finish,
-            _block_length(weight, len(steps)),
+            block or _block_length(weight, len(steps)),
             self.rowwise,
         )
 

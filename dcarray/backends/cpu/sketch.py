@@ -12,7 +12,7 @@ from ...ops.program import Node, Program
 from ...render.llvm_scalar import can_lower
 from .loops import Loop, find_loop
 
-__all__ = ["MAX_SEGMENTS", "Sketch", "may_fail", "sketch_of"]
+__all__ = ["MAX_SEGMENTS", "Sketch", "may_fail", "signals", "sketch_of"]
 
 DType = np.dtype[Any]
 
@@ -41,8 +41,16 @@ class Sketch:
     loops: tuple[Loop, ...]
 
 
-def sketch_of(program: Program) -> Sketch | None:
-    """Place the nodes of a program in time; None if it cannot be compiled."""
+def sketch_of(program: Program, strict: bool = False) -> Sketch | None:
+    """Place the nodes of a program in time; None if it cannot be compiled.
+
+    Parameters
+    ----------
+    program : Program
+    strict : bool
+        Leave to NumPy's loops, which clear the flag, what raises "invalid" for a NaN
+        on the processor and not in NumPy.
+    """
     dtypes = program.slot_dtypes()
     if any(not _is_plain(dtype) for dtype in dtypes):
         return None
@@ -50,7 +58,7 @@ def sketch_of(program: Program) -> Sketch | None:
     loops = []
     for node in program.nodes:
         inputs = tuple(dtypes[slot] for slot in node.inputs)
-        if _is_lowered(node, inputs):
+        if _is_lowered(node, inputs) and not (strict and signals(node, inputs)):
             lowered.append(True)
             continue
         if not isinstance(node.op.numpy, np.ufunc):
@@ -86,6 +94,16 @@ def _is_lowered(node: Node, inputs: tuple[DType, ...]) -> bool:
         return False
     same = len(node.inputs) == 2 and node.inputs[0] == node.inputs[1]
     return not (same and inputs[0].kind in "biu" and node.op.name in _FOLDED)
+
+
+_ORDERED = frozenset(
+    "less less_equal greater greater_equal maximum minimum fmax fmin sign".split()
+)
+
+
+def signals(node: Node, inputs: tuple[DType, ...]) -> bool:
+    """Whether a node compares floats by their order, which a NaN does not like."""
+    return node.op.name in _ORDERED and inputs[0].kind == "f"
 
 
 def may_fail(node: Node, inputs: tuple[DType, ...]) -> bool:
