@@ -92,9 +92,7 @@ def _first_that_can(
                 lose(label)
             from logging import getLogger  # takes 4 ms, and failures are rare
 
-            getLogger("dcarray").warning(
-                "%s failed on %s: %s", work.name, label, error
-            )
+            getLogger("dcarray").warning("%s failed on %s: %s", work.name, label, error)
             last = _without_locals(error)
         except UnsupportedError as error:
             if label == "cpu":

@@ -17,6 +17,11 @@ X = np.array([[3, 1, 2], [9, 7, 8]])
 CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], Any]] = {
     "get": ((X,), {"key": (slice(None), [2, 0])}, [[2, 3], [8, 9]]),
     "put": ((X, np.array(0)), {"key": X > 5}, [[3, 1, 2], [0, 0, 0]]),
+    "put_flat": (
+        (X, np.array([0, 7]), np.array([5])),
+        {"mode": "wrap"},
+        [[5, 5, 2], [9, 7, 8]],
+    ),
     "take": ((X, np.array([1])), {"axis": 1}, [[1], [7]]),
     "take_along_axis": ((X, np.argsort(X)), {"axis": 1}, [[1, 2, 3], [7, 8, 9]]),
     "put_along_axis": (

@@ -24,7 +24,7 @@ SPINS = 20_000
 """How often an idle helper looks for more before it sleeps: some 100 µs.  Waking a
 thread costs as much as a launch of 10⁵ elements."""
 
-PATIENCE = 4
+PATIENCE = 1
 """Slices that the launching thread does before it lets Python see to signals."""
 
 _LOOK = 3e-8
