@@ -128,6 +128,9 @@ def array_interface(x: ArrayState) -> dict[str, Any]:
     without a buffer the memory counts as shared for ever.
     """
     host_allowed(x, "__array_interface__")
+    if x.dtype.kind not in "biufcSUmM" and x.dtype.type is not np.void:
+        # The protocol has no words for it; NumPy asks for `__array__` next.
+        raise AttributeError(f"__array_interface__: cannot describe {x.dtype}")
     host = exported(x)
     interface = host.__array_interface__
     owner: object = host.base

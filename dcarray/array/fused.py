@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "accumulator_dtype",
     "count_of",
     "fused",
+    "is_temporary",
     "normalised_axes",
     "placed",
     "presented",
@@ -95,7 +97,41 @@ def placed(result: ArrayState, out: ArrayState) -> Any:
     return out
 
 
-def fused(x: ArrayState, op: Op, axes: tuple[int, ...], keep: bool) -> Any:
+class _Probe:
+    def method(self) -> int:
+        return _references(self)
+
+
+def _references(x: object) -> int:
+    return sys.getrefcount(x)
+
+
+_ONLY_THE_CALL = _Probe().method()
+"""References to an object that a method hands to a function, if nobody else has it."""
+
+
+def is_temporary(references: int, x: ArrayState) -> bool:
+    """Whether an array dies with the method call that it is used in, as the product in
+    ``(a * b).sum()`` does: its elements need not be stored.
+
+    ``references`` is `sys.getrefcount` of ``x`` in the function that the method called.
+    A wrong answer costs time, never a result: what is not stored stays pending.
+    """
+    binding = x._binding
+    return (
+        references <= _ONLY_THE_CALL
+        and binding is not None
+        and sys.getrefcount(binding) <= 3
+    )
+
+
+def fused(
+    x: ArrayState,
+    op: Op,
+    axes: tuple[int, ...],
+    keep: bool,
+    temporary: bool = False,
+) -> Any:
     """``op`` over axes, fused with what makes ``x``; runs now."""
     cls = type(x)
     mask = max(errstate.capture(), 0)
@@ -114,7 +150,14 @@ def fused(x: ArrayState, op: Op, axes: tuple[int, ...], keep: bool) -> Any:
         )
         read = Read(value, value.layout, value.dtype)
     frame = graph.user_frame()
-    buffer, layout = execute.reduce(op, read, axes, seen, x._device, mask, frame)
+    shown = x._bind().value
+    binding = shown.binding
+    if temporary and shown.expr is not None:
+        shown.binding = None
+    try:
+        buffer, layout = execute.reduce(op, read, axes, seen, x._device, mask, frame)
+    finally:
+        shown.binding = binding
     array = cls._of_buffer(buffer, layout, dtype, x._device)
     if keep:
         return array

@@ -6,6 +6,7 @@ asks for more than a plain reduction, else as the end of a group.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ from .fused import (
     accumulator_dtype,
     count_of,
     fused,
+    is_temporary,
     normalised_axes,
     placed,
     presented,
@@ -103,7 +105,8 @@ def reduction(
         dtype = None
     if _fuses(x, {"dtype": dtype, **options}) and not is_foreign(out):
         axes = reduced_axes(axis, x.ndim)
-        result = fused(x, op, axes, keep)
+        temporary = is_temporary(sys.getrefcount(x), x)
+        result = fused(x, op, axes, keep, temporary)
         if out is None:
             return presented(cls, result)
         return placed(result, out)
@@ -163,7 +166,8 @@ def mean(
         return named_reductions.mean(x, axis, dtype, out, keep, where)
     if _averages(x, {"dtype": dtype, "where": where}, out):
         axes = normalised_axes(axis, x.ndim)
-        total = fused(x, SUM, axes, keep)
+        temporary = is_temporary(sys.getrefcount(x), x)
+        total = fused(x, SUM, axes, keep, temporary)
         return presented(type(x), _divided(total, count_of(x, axes)))
     given = _given(dtype, keepdims, where)
     return through_numpy(x, np.mean, axis, out, given)

@@ -41,6 +41,18 @@ def test_chain_and_reduction_are_one_group(operands):
     same(total, np.exp(a * b + c).sum())
 
 
+def test_operand_that_dies_with_the_call_is_not_stored(operands):
+    (a, b, _), (x, y, _) = operands
+    with dc.profile() as p:
+        total = (x * y).sum()
+        kept = x * y
+        kept.sum()
+    written = [event.nbytes for event in p.groups]
+    assert written[0] < written[1]
+    same(total, (a * b).sum())
+    same(kept, a * b)
+
+
 def test_nothing_runs_before_it_is_read(operands):
     _, (x, y, z) = operands
     with dc.profile() as p:
