@@ -14,8 +14,12 @@ __all__ = ["in_child", "in_turn"]
 
 Call = Callable[[], object]
 
-SHORTEST = 2e-3
+SHORTEST = 1e-2
 """A sample lasts at least so many seconds: fast calls are repeated within it."""
+
+PAUSE = 2e-2
+"""Seconds before a sample: the idle threads of other libraries spin for a while before
+they sleep, and would take a core from whoever comes next."""
 
 
 def in_turn(
@@ -35,6 +39,7 @@ def in_turn(
         begin = time.perf_counter()
         for number in range(rounds):
             for name, call in contenders.items():
+                time.sleep(PAUSE)
                 samples[name].append(_time(call, loops[name]))
             passed = time.perf_counter() - begin
             if number >= 4 and passed > seconds * len(contenders):

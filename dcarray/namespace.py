@@ -548,6 +548,7 @@ from .api.utility import (
 from .array import (
     DeviceArray,
 )
+from .backends import cpu as _cpu  # its modules load here, not in the first group
 from .backends.registry import (
     Device,
 )

@@ -141,6 +141,8 @@ def fused(
         result = calls.cast(cls, x, dtype)
         if op is SUM and dtype.kind in "fc":  # NumPy starts with 0, which -0.0 is not
             return calls.elementwise(cls, ops.ADD, (result, 0))
+        if op is PROD and dtype.kind == "c":  # and with 1, times which infinity is NaN
+            return calls.elementwise(cls, ops.MULTIPLY, (result, 1))
         return result
     read = x._read()
     seen = read.layout
