@@ -17,7 +17,7 @@ Call = Callable[[], object]
 SHORTEST = 1e-2
 """A sample lasts at least so many seconds: fast calls are repeated within it."""
 
-PAUSE = 2e-2
+PAUSE = 0.2
 """Seconds before a sample: the idle threads of other libraries spin for a while before
 they sleep, and would take a core from whoever comes next."""
 
