@@ -15,11 +15,28 @@ from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, fields, replace
 from types import TracebackType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from .errors import ConfigError
 
-__all__ = ["Settings", "config", "current", "describe", "set_process_default"]
+if TYPE_CHECKING:
+    from logging import Logger
+
+__all__ = [
+    "Settings",
+    "config",
+    "current",
+    "describe",
+    "logger",
+    "set_process_default",
+]
 
 MiB = 1 << 20
 GiB = 1 << 30
@@ -99,7 +116,6 @@ class Settings:
     )
     retries: int = _setting(3, "How often work that failed transiently is tried again.")
     retry_delay: float = _setting(0.01, "Pause before the first retry; it doubles.")
-    profile: bool = _setting(False, "Collect events from the start of the process.")
     log_level: Literal["debug", "info", "warning", "error"] = _setting(
         "warning", "Level of the logger ``dcarray``."
     )
@@ -173,6 +189,15 @@ _process = from_environment(os.environ)
 def current() -> Settings:
     """The settings in force."""
     return _active.get(_process)
+
+
+def logger() -> Logger:
+    """The logger ``dcarray``, at the level of the settings in force."""
+    from logging import getLogger  # takes 4 ms, and messages are rare
+
+    found = getLogger("dcarray")
+    found.setLevel(current().log_level.upper())
+    return found
 
 
 def set_process_default(**settings: object) -> None:

@@ -273,21 +273,6 @@ class ArrayState:
                 self._locked = True
             self._host = None
 
-    def _is_on_host(self) -> bool:
-        """Whether reading on the host is free of transfers."""
-        if self._host is not None:
-            return True
-        binding = self._binding
-        assert binding is not None
-        if binding.value.state != State.STORED:
-            return False
-        buffer = binding.value.buffer
-        return (
-            buffer is not None
-            and buffer.is_valid_on("cpu")
-            and (self._device.kind in ("auto", "cpu"))
-        )
-
     # ------------------------------------------------------------------------- shape
     @property
     def _layout(self) -> Layout:

@@ -8,7 +8,6 @@ files together pass the limit, those least recently used go.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import stat
 import tempfile
@@ -16,11 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from ..config import current
+from ..config import current, logger
 
 __all__ = ["CacheStatistics", "ObjectCache", "object_cache"]
 
-logger = logging.getLogger("dcarray")
 
 MAGIC = b"dcarray object 1\n"
 SUFFIX = ".object"
@@ -95,7 +93,7 @@ class ObjectCache:
                 Path(name).unlink(missing_ok=True)
                 raise
         except OSError as error:
-            logger.info("kernel cache: cannot write: %s", error)
+            logger().info("kernel cache: cannot write: %s", error)
             return
         self._writes += 1
         self._written += len(content)
@@ -146,7 +144,7 @@ class ObjectCache:
             or content[len(MAGIC) : start] != hashlib.sha256(value).digest()
         ):
             self._rejected += 1
-            logger.warning("kernel cache: %s is damaged and not used", path)
+            logger().warning("kernel cache: %s is damaged and not used", path)
             return None
         return value
 
@@ -188,12 +186,12 @@ def _is_private(folder: Path) -> bool:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         entry = folder.stat()
     except OSError as error:
-        logger.info("kernel cache: %s cannot be used: %s", folder, error)
+        logger().info("kernel cache: %s cannot be used: %s", folder, error)
         return False
     if not hasattr(os, "getuid"):
         return True  # the folder of a Windows profile is private
     if entry.st_uid != os.getuid() or stat.S_IMODE(entry.st_mode) & 0o077:
-        logger.warning(
+        logger().warning(
             "kernel cache: %s is not used: it must belong to you, with mode 0700",
             folder,
         )

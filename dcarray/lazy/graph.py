@@ -160,10 +160,6 @@ class Binding:
                 self._root = None
             return self._value
 
-    def is_known(self) -> bool:
-        """Whether there is a value, and so perhaps somebody who reads it."""
-        return self._value is not None
-
     def remember_host(self, array: Any) -> None:
         """An array keeps a NumPy array of the host's memory from now on."""
         hosts = self.hosts

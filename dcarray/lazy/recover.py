@@ -12,7 +12,7 @@ from ..backends.base import Backend
 from ..backends.buffer import Buffer, resident
 from ..backends.registry import CPU, Device, backend_for
 from ..backends.retry import retried
-from ..config import current
+from ..config import current, logger
 from ..errors import (
     CompileError,
     DeviceError,
@@ -90,9 +90,7 @@ def _first_that_can(
                 raise
             if isinstance(error, DeviceLostError):
                 lose(label)
-            from logging import getLogger  # takes 4 ms, and failures are rare
-
-            getLogger("dcarray").warning("%s failed on %s: %s", work.name, label, error)
+            logger().warning("%s failed on %s: %s", work.name, label, error)
             last = _without_locals(error)
         except UnsupportedError as error:
             if label == "cpu":

@@ -17,6 +17,7 @@ from dcarray.config import (
     current,
     describe,
     from_environment,
+    logger,
     set_process_default,
 )
 from dcarray.errors import ConfigError
@@ -98,13 +99,13 @@ def test_environment() -> None:
             "DCARRAY_THREADS": "4",
             "DCARRAY_RETRY_DELAY": "0.5",
             "DCARRAY_VALIDATE": "1",
-            "DCARRAY_PROFILE": "False",
+            "DCARRAY_CLEAR_BUFFERS": "False",
             "DCARRAY_LAZY": "",
             "PATH": "/bin",
         }
     )
     assert found == Settings(
-        device="cpu", threads=4, retry_delay=0.5, validate=True, profile=False
+        device="cpu", threads=4, retry_delay=0.5, validate=True, clear_buffers=False
     )
 
 
@@ -178,3 +179,11 @@ def test_eager_below() -> None:
 def test_settings_do_not_change() -> None:
     with pytest.raises(AttributeError):
         current().threads = 3  # type: ignore[misc]
+
+
+def test_log_level(caplog: pytest.LogCaptureFixture) -> None:
+    with config(log_level="error"):
+        logger().warning("not heard")
+    with config(log_level="info"):
+        logger().info("heard")
+    assert [record.message for record in caplog.records] == ["heard"]

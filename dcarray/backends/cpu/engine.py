@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import logging
 import os
 import platform
 import threading
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ...config import logger
 from ...profile import Event, emit
 from ...render.llvm import NAME, RENDERER_VERSION
 from ...render.llvm_driver import DRIVER
@@ -29,7 +29,6 @@ from .loops import struct_agrees
 
 __all__ = ["Call", "Engine", "Kernel", "data_address", "engine", "flag_functions"]
 
-logger = logging.getLogger("dcarray")
 
 Call = Callable[..., int]
 
@@ -176,12 +175,12 @@ def engine() -> Engine | None:
 
 def _make() -> Engine | None:
     if not (struct_agrees() and _addresses_agree()):
-        logger.warning("cpu: NumPy's structs are unknown here; nothing is compiled")
+        logger().warning("cpu: NumPy's structs are unknown here; nothing is compiled")
         return None
     try:
         return Engine()
     except (ImportError, OSError, RuntimeError) as error:
-        logger.warning("cpu: no LLVM (%s); nothing is compiled", error)
+        logger().warning("cpu: no LLVM (%s); nothing is compiled", error)
         return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import math
 from array import array
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...config import current
+from ...config import current, logger
 from ...ops.program import Program
 from ...render.llvm import render
 from ...render.llvm_driver import MAX_AXES, MAX_OPERANDS
@@ -30,7 +29,6 @@ from .threads import available_threads, cut, run_slices
 
 __all__ = ["Executable"]
 
-logger = logging.getLogger("dcarray")
 
 INVALID = 8
 """NumPy's bit of the flag."""
@@ -349,7 +347,7 @@ class Executable:
         except RuntimeError as error:
             if current().validate:
                 raise
-            logger.warning(
+            logger().warning(
                 "cpu: %s did not compile (%s); it runs block by block",
                 self.program.describe(),
                 error,
