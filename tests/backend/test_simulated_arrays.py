@@ -435,3 +435,12 @@ def test_large_arrays() -> None:
     same(((x * 2 + 1) / 3)[::-1].T, ((a * 2 + 1) / 3)[::-1].T, 1e-6)
     same((x - x.mean(axis=0)).sum(axis=1), (a - a.mean(axis=0)).sum(axis=1), 1e-3)
     same(x.max(axis=0), a.max(axis=0), 0)
+
+
+def test_empty_arrays_that_begin_past_their_memory() -> None:
+    x = dc.zeros((2, 0), dtype=dc.complex64, device="test:0")
+    with dc.config(fallback="error"):
+        for part in (x.imag, x[1:], x.T[:, 1:].imag):
+            result = part * 2
+            assert result.shape == part.shape
+            assert result.get().size == 0
