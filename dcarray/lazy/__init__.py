@@ -1,2 +1,6 @@
-"""The life of a deferred expression, in order: `graph` records it, `fuse` groups it
-into programs, `route` chooses a device, `execute` runs it."""
+"""The life of a deferred expression, in order: `record` writes it down in the `graph`,
+`fuse` groups it into programs (`plain` is the short way), `route` chooses a device,
+`execute` runs it, and `recover` says what happens when a device fails.
+
+`libraries` calls what does not fuse, `errstate` knows NumPy's warnings, and `explain`
+shows a plan."""
