@@ -66,19 +66,27 @@ rng = np.random.default_rng(7)
 a, b, c = (rng.random({size}, dtype=np.float32) for _ in range(3))
 x, y, z = map(dc.asarray, (a, b, c))
 times = in_turn({{
-    "dcarray": lambda: dc.evaluate(dc.exp(x * y + z) * 0.5 - dc.sqrt(x)),
-    "numpy": lambda: np.exp(a * b + c) * 0.5 - np.sqrt(a),
+    "dcarray": lambda: dc.evaluate({ours}),
+    "numpy": lambda: {theirs},
 }})
 print(times["dcarray"], times["numpy"])
 """
 
 
-def alone_row(size: int, bar: float) -> Row:
+CHAINS = (
+    "dc.exp(x * y + z) * 0.5 - dc.sqrt(x)",
+    "np.exp(a * b + c) * 0.5 - np.sqrt(a)",
+)
+SUMS = ("x + y", "a + b")
+
+
+def alone_row(size: int, bar: float, texts: tuple[str, str]) -> Row:
     """NumPy and dcarray in a process of their own, as their users have them: what other
     libraries load and free changes whether NumPy's temporaries cost fresh pages."""
     folder = os.path.dirname(os.path.abspath(__file__))
     path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
-    text = in_child(ALONE.format(size=size), {"PYTHONPATH": path})
+    code = ALONE.format(size=size, ours=texts[0], theirs=texts[1])
+    text = in_child(code, {"PYTHONPATH": path})
     mine, theirs = map(float, text.split())
     ratio = theirs / mine
     return Row(
@@ -108,7 +116,7 @@ def chain_rows(size: int, against_numpy: float, against_peers: bool) -> Iterator
     times = in_turn({"dcarray": ours, "numpy": theirs, **chains(a, b, c)})
     mine = times["dcarray"]
     ratio = times["numpy"] / mine
-    yield alone_row(size, against_numpy)
+    yield alone_row(size, against_numpy, CHAINS)
     yield Row(
         "  against NumPy, among the peers",
         f"{milliseconds(mine)} : {milliseconds(times['numpy'])} = {ratio:.2f} x",
@@ -149,6 +157,7 @@ def add_rows(size: int, against_numpy: float) -> Iterator[Row]:
         ratio >= against_numpy,
         {"size": size, **times},
     )
+    yield alone_row(size, against_numpy, SUMS)
     if "torch" in times:
         ratio = times["torch"] / times["dcarray"]
         yield Row("  against PyTorch eager", f"{ratio:.2f} x", "reported")

@@ -38,6 +38,9 @@ HostArray: TypeAlias = "np.ndarray[Any, Any]"
 # An address that no array has: phantoms (below) start there and are never read.
 PHANTOM_ADDRESS = 1 << 44
 
+# A new array without elements has strides of 0 since NumPy 2.4.
+_EMPTY_IS_FLAT = not any(np.empty((0, 2)).strides)
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -139,6 +142,8 @@ def address_of(array: HostArray) -> int:
 def dense_strides(shape: Shape, itemsize: int, order: str = "C") -> Strides:
     """Strides of a contiguous array."""
     strides = [0] * len(shape)
+    if _EMPTY_IS_FLAT and 0 in shape:
+        return tuple(strides)
     step = itemsize
     axes = range(len(shape)) if order == "F" else range(len(shape) - 1, -1, -1)
     for axis in axes:
@@ -164,17 +169,13 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
         for axis, length in enumerate(shape, ndim - len(shape)):
             if length != 1:
                 if result[axis] not in (1, length):
-                    listed = " ".join(_written(shape) for shape in shapes)
+                    listed = " ".join(str(s).replace(" ", "") for s in shapes)
                     raise ValueError(
                         "operands could not be broadcast together with shapes "
                         f"{listed} "
                     )
                 result[axis] = length
     return tuple(result)
-
-
-def _written(shape: Shape) -> str:
-    return str(shape).replace(" ", "")
 
 
 def broadcast_strides(layout: Layout, shape: Shape) -> Strides:
@@ -249,8 +250,8 @@ def result_strides(
     short_way : bool
         Whether NumPy may skip its iterator: a ufunc with one result.
     """
-    if len(shape) < 2:
-        return (itemsize,) * len(shape)
+    if len(shape) < 2 or 0 in shape:
+        return dense_strides(shape, itemsize)
     if short_way:
         order = _shared_order(shape, operands)
         if order is not None:
@@ -260,7 +261,7 @@ def result_strides(
     step = itemsize
     for axis in reversed(iteration_order(shape, rows)):
         strides[axis] = step
-        step *= shape[axis] if shape[axis] else 1
+        step *= shape[axis]
     return tuple(strides)
 
 
@@ -375,11 +376,14 @@ class AxisMap:
 def axis_map(dense: Layout, view: Layout) -> AxisMap | None:
     """How ``view`` picks its elements from an array that fills its memory.
 
-    None if the view is no such pick axis by axis (a reshape that splits or joins axes).
+    None if the view is no such pick axis by axis (a reshape that splits or joins axes),
+    and where there are no elements.
     """
     if dense == view:
         ndim = len(dense.shape)
         return AxisMap(dense.shape, tuple(range(ndim)), (1,) * ndim, (0,) * ndim)
+    if not dense.size:
+        return None
     axes = [axis for axis, length in enumerate(dense.shape) if length > 1]
     axes.sort(key=lambda axis: -dense.strides[axis])
     start = [0] * len(dense.shape)
@@ -413,10 +417,8 @@ def axis_map(dense: Layout, view: Layout) -> AxisMap | None:
 
 
 def view_host(root: HostArray, layout: Layout, dtype: DType) -> HostArray:
-    """The array that lies as ``layout`` says in the memory of ``root``.
-
-    Offsets count from the lowest address of ``root``.  The result keeps ``root`` alive.
-    """
+    """The array that lies as ``layout`` says in the memory of ``root``, which it keeps
+    alive.  Offsets count from the lowest address of ``root``."""
     if root.flags.c_contiguous and layout.size:
         return np.ndarray(
             layout.shape,

@@ -34,8 +34,8 @@ class Picking(Methods):
     ) -> Any:
         """The elements limited to an interval, as `numpy.clip`."""
         cls = type(self)
-        if self.dtype.kind in "iu" and _beyond(self.dtype, (min, max)):
-            return self._call(np.clip, self, min, max, out=out, **keywords)
+        if self.dtype.kind in "iu":
+            min, max = _within(self.dtype, min, max)
         if min is None and max is None:
             return calls.elementwise(cls, ops.POSITIVE, (self,), out, **keywords)
         if min is None:
@@ -286,7 +286,11 @@ class Picking(Methods):
             indexing.set_item(self, ..., ordered)
 
 
-def _beyond(dtype: np.dtype[Any], bounds: tuple[Any, ...]) -> bool:
-    """Whether a Python int is outside of an integer dtype: NumPy drops such bounds."""
+def _within(dtype: np.dtype[Any], low: Any, high: Any) -> tuple[Any, Any]:
+    """The bounds without Python ints that no element of an integer dtype can cross."""
     limits = np.iinfo(dtype)
-    return any(type(b) is int and not limits.min <= b <= limits.max for b in bounds)
+    if type(low) is int and low <= limits.min:
+        low = None
+    if type(high) is int and high >= limits.max:
+        high = None
+    return low, high

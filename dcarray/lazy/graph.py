@@ -186,7 +186,7 @@ def host_layout(host: np.ndarray[Any, Any], buffer: Buffer) -> Layout:
     """Where an array of the host lies in a buffer."""
     offset = address_of(host) - buffer.start
     flags = host.flags
-    if not offset and flags.c_contiguous and flags.aligned:
+    if not offset and flags.c_contiguous and flags.aligned and host.size:
         return Layout.plain_for(host.shape, host.dtype.itemsize)
     return Layout(host.shape, host.strides, offset)
 

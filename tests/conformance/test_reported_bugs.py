@@ -1005,3 +1005,37 @@ class TestConversion:
             return [one.strides for one in copies]
 
         same(run)
+
+
+class TestEmptyStrides:
+    """Arrays without elements have NumPy's strides, recorded or not."""
+
+    @pytest.mark.parametrize("shape", [(0, 7), (7, 0), (2, 0, 3)])
+    def test_results(self, shape: tuple[int, ...]) -> None:
+        def strides(m: Any) -> list[Any]:
+            x = m.asarray(np.empty(shape, np.int16))
+            made = (x + x, x < 7, m.where(x, x, x), x.astype(m.float64), (x + 1).T)
+            kept = (m.any((x + x).T, axis=1, keepdims=True), m.sum(x, 0, keepdims=True))
+            return [y.strides for y in (*made, *kept)]
+
+        assert strides(dc) == strides(np)
+
+    def test_view_of_a_pending_array(self) -> None:
+        def product(m: Any) -> Any:
+            x = m.asarray(np.empty((16, 0, 4)))
+            y = (x + x).ravel()
+            y *= y
+            return y
+
+        agree(outcome(product, dc), outcome(product, np))
+
+
+class TestClipAtTheLimit:
+    """A Python int that no element can cross is no bound, as in NumPy."""
+
+    @pytest.mark.parametrize("bounds", [(0, -0.0), (-3, 255), (0, 300), (1, 255)])
+    def test_bounds(self, bounds: tuple[Any, Any]) -> None:
+        def clipped(m: Any) -> Any:
+            return m.clip(m.asarray(np.array([0, 7, 255], np.uint8)), *bounds)
+
+        agree(outcome(clipped, dc), outcome(clipped, np))

@@ -16,14 +16,13 @@ __all__ = ["difference", "same_error"]
 def difference(got: Any, want: np.ndarray, module: Any = np) -> str | None:
     """None where they agree, else a short reason.
 
-    Compared are dtype, shape, strides (of arrays that hold something), writability and
-    bits.
+    Compared are dtype, shape, strides, writability and bits.
     """
     if got.dtype != want.dtype:
         return f"dtype {got.dtype}, want {want.dtype}"
     if got.shape != want.shape:
         return f"shape {got.shape}, want {want.shape}"
-    if got.strides != want.strides and want.size:
+    if got.strides != want.strides:
         return f"strides {got.strides}, want {want.strides} for shape {want.shape}"
     host = np.asarray(got)
     if host.dtype != want.dtype or host.shape != want.shape:
