@@ -88,6 +88,10 @@ class Branches(Expressions):
             bodies.append(body)
         if leaves:
             first, second = results
+            if not any(found and found.value is not None for found in results):
+                then, otherwise = (tuple(body) for body in bodies)
+                self.statements.append(nodes.If(condition, then, otherwise))
+                return True, Returned(None)
             if first is None or second is None:
                 frame.source.fail(node, "one way through ends without a return")
             values = [first.value, second.value]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import infer, nodes, operators
+from .grid import Atomic, Barrier, Place, SharedMemory
 from .language import Conversion, Fact, Primitive
 from .source import Source
 
@@ -261,6 +262,8 @@ class Expressions:
         body = getattr(function, "body", function)
         if isinstance(body, types.FunctionType):
             return self.inline(frame, node, body, arguments)
+        if isinstance(function, (Place, SharedMemory, Barrier, Atomic)):
+            return self._grid(frame, node, function, arguments)
         for item in arguments:
             if not infer.is_typed(item) and not isinstance(item, _NUMBERS):
                 fail(node, f"expected numbers, got {_describe(item)}")
@@ -289,6 +292,43 @@ class Expressions:
                 fail(node, f"math.{function.__name__} is for known numbers only")
             return function(*arguments)
         fail(node, f"{_describe(function)} cannot be called in a kernel")
+
+    def _grid(
+        self, frame: Frame, node: ast.AST, word: Any, arguments: Sequence[Any]
+    ) -> Any:
+        """A word of `grid`."""
+        fail = frame.source.fail
+        if isinstance(word, Place):
+            axis = _single(arguments or (0,))
+            if axis not in (0, 1, 2) or not isinstance(axis, int):
+                fail(node, f"{word.kind} takes an axis from 0 to 2")
+            place = nodes.Index(word.kind, axis, np.dtype(np.int64))
+            return self.bind(word.kind, place)
+        if isinstance(word, Barrier):
+            self.statements.append(nodes.Barrier())
+            return None
+        if isinstance(word, SharedMemory):
+            if len(arguments) != 2 or not isinstance(arguments[1], int):
+                fail(node, "shared takes a dtype and a size that is known")
+            array = nodes.Array(self.fresh("shared"), np.dtype(arguments[0]), True)
+            self.statements.append(
+                nodes.Shared(array.name, array.dtype, int(arguments[1]))
+            )
+            return array
+        compares = word.operation == "compare_exchange"
+        if len(arguments) != 3 + compares or not isinstance(arguments[0], nodes.Array):
+            wanted = "expected, value" if compares else "value"
+            fail(node, f"{word.name} takes (array, index, {wanted})")
+        array, found, *values = arguments
+        if not array.writable:
+            fail(node, f"{array.name} is read-only")
+        index = self.index(frame, node, found)
+        *expected, value = [infer.convert(item, array.dtype) for item in values]
+        result = self.fresh("old")
+        self.statements.append(
+            nodes.Atomic(word.operation, array.name, index, value, result, *expected)
+        )
+        return nodes.Name(result, array.dtype)
 
     def _builtin_cast(self, function: Any, operand: Any) -> Any:
         if not infer.is_typed(operand):

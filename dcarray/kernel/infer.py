@@ -40,6 +40,7 @@ _TYPED = (
     nodes.Cast,
     nodes.Select,
     nodes.Load,
+    nodes.Index,
 )
 
 _DEFAULTS: dict[type, DType] = {

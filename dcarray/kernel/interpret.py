@@ -7,6 +7,7 @@ run under a mask: an item that is masked out keeps its variables and stores noth
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -22,7 +23,10 @@ NDArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 def interpret(
-    kernel: nodes.Kernel, arguments: Sequence[NDArray]
+    kernel: nodes.Kernel,
+    arguments: Sequence[NDArray],
+    grid: Sequence[int] | None = None,
+    group: Sequence[int] | None = None,
 ) -> tuple[NDArray, ...]:
     """Run a kernel.
 
@@ -32,6 +36,8 @@ def interpret(
     arguments : sequence of ndarray
         One for each parameter, with its dtype.  What is given for scalars broadcasts
         to one shape, that of the work items.  Arrays are read and written in place.
+    grid, group : sequence of int, optional
+        For a kernel over a grid: work items in all, a multiple of those of a group.
 
     Returns
     -------
@@ -55,8 +61,13 @@ def interpret(
             arrays[parameter.name] = argument
         else:
             names[parameter.name] = argument
-    shape = np.broadcast_shapes(*[item.shape for item in names.values()])
-    run = _Run(names, arrays, shape)
+    if grid is None:
+        shape = np.broadcast_shapes(*[item.shape for item in names.values()])
+        places: dict[tuple[str, int], NDArray] = {}
+    else:
+        places = _places(grid, group or (1,) * len(grid))
+        shape = (math.prod(grid),)
+    run = _Run(names, arrays, shape, places)
     with np.errstate(all="ignore"):
         run.body(kernel.body, None)
         results = [run.scalar(item, None) for item in kernel.results]
@@ -70,16 +81,38 @@ def convert(value: NDArray, dtype: np.dtype[Any]) -> NDArray:
         return value.astype(dtype)
 
 
+def _places(
+    grid: Sequence[int], group: Sequence[int]
+) -> dict[tuple[str, int], NDArray]:
+    """Where each work item is; those of one group follow each other."""
+    sizes = [*group, 1, 1][:3]
+    counts = [n // m for n, m in zip([*grid, 1, 1][:3], sizes, strict=True)]
+    axes = np.indices((*reversed(counts), *reversed(sizes))).reshape(6, -1)[::-1]
+    found: dict[tuple[str, int], NDArray] = {}
+    for axis, (size, count) in enumerate(zip(sizes, counts, strict=True)):
+        local, number = axes[axis], axes[3 + axis]
+        found["local_id", axis] = local
+        found["group_id", axis] = number
+        found["global_id", axis] = number * size + local
+        found["local_size", axis] = np.asarray(size)
+        found["group_count", axis] = np.asarray(count)
+        found["global_size", axis] = np.asarray(size * count)
+    return found
+
+
 class _Run:
     def __init__(
         self,
         names: Mapping[str, NDArray],
         arrays: Mapping[str, NDArray],
         shape: tuple[int, ...],
+        places: Mapping[tuple[str, int], NDArray],
     ) -> None:
         self.names = dict(names)
         self.arrays = dict(arrays)
         self.shape = shape
+        self.places = places
+        self.shared: dict[str, int] = {}
 
     # --------------------------------------------------------------- expressions
     def scalar(self, node: nodes.Scalar, mask: NDArray | None) -> NDArray:
@@ -97,6 +130,8 @@ class _Run:
             condition = self.scalar(node.condition, mask)
             when_true = self.scalar(node.when_true, mask)
             return np.where(condition, when_true, self.scalar(node.when_false, mask))
+        if isinstance(node, nodes.Index):
+            return self.places[node.kind, node.axis].astype(node.dtype)
         index, active = self.index(node.array, node.index, mask)
         if not active:
             return np.zeros(index.shape, node.dtype)
@@ -106,7 +141,7 @@ class _Run:
         self, name: str, index: nodes.Scalar, mask: NDArray | None
     ) -> tuple[NDArray, bool]:
         """Checked indices into an array, and whether any work item uses its own."""
-        size = self.arrays[name].size
+        size = self.shared.get(name) or self.arrays[name].size
         found = np.asarray(self.scalar(index, mask)).astype(np.intp)
         if mask is not None:
             found = np.where(mask, found, 0)
@@ -114,7 +149,17 @@ class _Run:
         if active and (found.min() < 0 or found.max() >= size):
             bad = found.min() if found.min() < 0 else found.max()
             raise IndexError(f"index {bad} of {name}, which has {size} elements")
+        if name in self.shared:
+            found = found + size * self.group_number()
         return found, active
+
+    def group_number(self) -> NDArray:
+        """The number of each work item's group; without a grid there is one group."""
+        number = np.asarray(0)
+        for axis in (2, 1, 0) if self.places else ():
+            number = number * self.places["group_count", axis]
+            number = number + self.places["group_id", axis]
+        return number
 
     # ---------------------------------------------------------------- statements
     def body(self, body: nodes.Body, mask: NDArray | None) -> None:
@@ -138,7 +183,9 @@ class _Run:
             elif isinstance(node, nodes.For):
                 self.count(node, mask)
             elif isinstance(node, nodes.Shared):
-                self.arrays[node.name] = np.zeros(node.size, node.dtype)
+                groups = int(self.group_number().max(initial=0)) + 1
+                self.arrays[node.name] = np.zeros(groups * node.size, node.dtype)
+                self.shared[node.name] = node.size
             elif isinstance(node, nodes.Atomic):
                 self.atomic(node, mask)
             # Work items that run in step always stand at the same barrier.
@@ -178,9 +225,31 @@ class _Run:
         index, _ = self.index(node.array, node.index, mask)
         value = self.scalar(node.value, mask)
         places, values = self.selected(index, value, mask)
-        flat = self.arrays[node.array].reshape(-1)
-        getattr(np, node.operation).at(flat, places, values)
-        self.arrays[node.array][...] = flat.reshape(self.arrays[node.array].shape)
+        if node.expected is None:
+            wanted = values
+        else:
+            expected = self.scalar(node.expected, mask)
+            _, wanted = self.selected(index, expected, mask)
+        array = self.arrays[node.array]
+        flat = array.reshape(-1)
+        olds = np.empty(len(places), array.dtype)
+        # One after the other, in the order of the work items.
+        for position, place in enumerate(places):
+            old = flat[place]
+            olds[position] = old
+            if node.operation == "exchange":
+                flat[place] = values[position]
+            elif node.operation == "compare_exchange":
+                if old == wanted[position]:
+                    flat[place] = values[position]
+            else:
+                flat[place] = getattr(np, node.operation)(old, values[position])
+        array[...] = flat.reshape(array.shape)
+        if node.result:
+            found = np.zeros(self.shape, array.dtype)
+            chosen = np.broadcast_to(True if mask is None else mask, self.shape)
+            found[chosen] = olds
+            self.names[node.result] = found
 
     def selected(
         self, index: NDArray, value: NDArray, mask: NDArray | None

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 __all__ = [
+    "INDEX_KINDS",
     "Apply",
     "Array",
     "Assign",
@@ -23,6 +24,7 @@ __all__ = [
     "Constant",
     "For",
     "If",
+    "Index",
     "Kernel",
     "Let",
     "Load",
@@ -104,7 +106,25 @@ class Load:
     dtype: DType
 
 
-Scalar: TypeAlias = Constant | Name | Apply | Cast | Select | Load
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Where a work item is: ``kind`` is one of `INDEX_KINDS`, ``axis`` 0 to 2."""
+
+    kind: str
+    axis: int
+    dtype: DType
+
+
+INDEX_KINDS = (
+    "global_id",
+    "local_id",
+    "group_id",
+    "global_size",
+    "local_size",
+    "group_count",
+)
+
+Scalar: TypeAlias = Constant | Name | Apply | Cast | Select | Load | Index
 
 
 # -------------------------------------------------------------------- statements
@@ -177,12 +197,18 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """``array[index] = operation(array[index], value)`` in one step."""
+    """``array[index] = operation(array[index], value)`` in one step.
+
+    ``result`` names a variable that gets the old element, unless it is empty.
+    ``compare_exchange`` stores only where the old element is ``expected``.
+    """
 
     operation: str
     array: str
     index: Scalar
     value: Scalar
+    result: str = ""
+    expected: Scalar | None = None
 
 
 Statement: TypeAlias = (

@@ -105,6 +105,8 @@ class _Sharing:
         for node in statements(kernel.body):
             if isinstance(node, (nodes.Let, nodes.For, nodes.Shared)):
                 self.taken.add(node.name)
+            elif isinstance(node, nodes.Atomic):
+                self.taken.add(node.result)
         self.alias: dict[str, nodes.Scalar] = {}
         self.count = 0
 
@@ -164,10 +166,15 @@ class _Sharing:
             elif isinstance(node, nodes.Assign):
                 value = self.operation(node.value, known, out)
                 out.append(replace(node, value=value))
-            elif isinstance(node, (nodes.Store, nodes.Atomic)):
+            elif isinstance(node, nodes.Store):
                 index = self.atom(node.index, known, out)
                 value = self.atom(node.value, known, out)
                 out.append(replace(node, index=index, value=value))
+            elif isinstance(node, nodes.Atomic):
+                operands = [self.atom(item, known, out) for item in expressions(node)]
+                index, value, *rest = operands
+                expected = rest[0] if rest else None
+                out.append(replace(node, index=index, value=value, expected=expected))
             elif isinstance(node, nodes.For):
                 start, stop, step = (
                     self.atom(item, known, out)

@@ -20,7 +20,10 @@ DType: TypeAlias = np.dtype[Any]
 
 BOOL = np.dtype(np.bool_)
 ATOMIC = frozenset(
-    ("add", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor")
+    (
+        *("add", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor"),
+        *("exchange", "compare_exchange"),
+    )
 )
 
 
@@ -89,6 +92,10 @@ class _Checker:
                 same = all(side == item.dtype for side in sides)
                 self.rule("both sides of a select have its dtype", same, item)
                 stack.extend((item.condition, item.when_true, item.when_false))
+            elif isinstance(item, nodes.Index):
+                known = item.kind in nodes.INDEX_KINDS and item.axis in (0, 1, 2)
+                self.rule("an index is one of a grid", known, item)
+                self.rule("an index is an integer", item.dtype.kind in "iu", item)
             else:
                 self.element(item.array, item.index, item.dtype, item)
                 stack.append(item.index)
@@ -136,8 +143,7 @@ class _Checker:
                 writable = self.arrays[node.array][1]
                 self.rule("only a writable array is stored to", writable, node)
                 if isinstance(node, nodes.Atomic):
-                    known = node.operation in ATOMIC
-                    self.rule("an atomic operation is known", known, node)
+                    self.atomic(node, scope)
             elif isinstance(node, nodes.For):
                 for bound in (node.start, node.stop, node.step):
                     self.scalar(bound, scope)
@@ -161,6 +167,18 @@ class _Checker:
                 self.rule("a shared array has a size", node.size > 0, node)
                 self.taken.add(node.name)
                 self.arrays[node.name] = (node.dtype, True)
+
+    def atomic(self, node: nodes.Atomic, scope: dict[str, DType]) -> None:
+        self.rule("an atomic operation is known", node.operation in ATOMIC, node)
+        compares = node.operation == "compare_exchange"
+        same = compares == (node.expected is not None)
+        self.rule("an exchange that compares has something to compare", same, node)
+        if node.expected is not None:
+            self.scalar(node.expected, scope)
+            same = node.expected.dtype == node.value.dtype
+            self.rule("what is compared has the dtype of the element", same, node)
+        if node.result:
+            self.define(node.result, node.value.dtype, scope, node)
 
     def define(
         self, name: str, dtype: DType, scope: dict[str, DType], where: object

@@ -69,9 +69,13 @@ def rebuild_statement(
     """``change`` applied to every expression of a statement, bodies included."""
     if isinstance(node, (nodes.Let, nodes.Assign)):
         return replace(node, value=rebuild(node.value, change))
-    if isinstance(node, (nodes.Store, nodes.Atomic)):
+    if isinstance(node, nodes.Store):
         index = rebuild(node.index, change)
         return replace(node, index=index, value=rebuild(node.value, change))
+    if isinstance(node, nodes.Atomic):
+        index, value = rebuild(node.index, change), rebuild(node.value, change)
+        expected = None if node.expected is None else rebuild(node.expected, change)
+        return replace(node, index=index, value=value, expected=expected)
     if isinstance(node, nodes.For):
         start = rebuild(node.start, change)
         stop = rebuild(node.stop, change)
@@ -117,8 +121,11 @@ def expressions(node: nodes.Statement) -> tuple[nodes.Scalar, ...]:
     """The expressions of a statement itself, not those of its bodies."""
     if isinstance(node, (nodes.Let, nodes.Assign)):
         return (node.value,)
-    if isinstance(node, (nodes.Store, nodes.Atomic)):
+    if isinstance(node, nodes.Store):
         return (node.index, node.value)
+    if isinstance(node, nodes.Atomic):
+        given = () if node.expected is None else (node.expected,)
+        return (node.index, node.value, *given)
     if isinstance(node, nodes.For):
         return (node.start, node.stop, node.step)
     if isinstance(node, (nodes.While, nodes.If)):

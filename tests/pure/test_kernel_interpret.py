@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from dcarray.kernel.grid import (
+    atomic_add,
+    atomic_compare_exchange,
+    barrier,
+    global_id,
+    global_size,
+    group_id,
+    local_id,
+    local_size,
+    shared,
+)
 from dcarray.kernel.interpret import interpret
 from dcarray.kernel.language import PRIMITIVES, Scalar, cast
 from dcarray.kernel.nodes import (
@@ -169,3 +182,47 @@ def test_primitives_run_as_plain_python() -> None:
     assert PRIMITIVES["truncate_divide"](np.int8(-7), np.int8(2)) == -3
     assert PRIMITIVES["make_complex"](np.float32(1), np.float32(-0.0)).dtype == "F"
     assert PRIMITIVES["bits_to_float"](PRIMITIVES["float_to_bits"](1.5)) == 1.5
+
+
+def test_groups_have_shared_memory_of_their_own() -> None:
+    def reverse(x: Any, n: Any) -> None:
+        tile = shared(np.int64, 4)
+        tile[local_id(0)] = x[global_id(0)]
+        barrier()
+        x[global_id(0)] = tile[local_size(0) - 1 - local_id(0)] + n
+
+    kernel = verify(parse(reverse, [Array("x", I64, writable=True), I64]))
+    x = np.arange(12)
+    interpret(kernel, [x, np.asarray(100)], grid=(12,), group=(4,))
+    want = np.arange(12).reshape(3, 4)[:, ::-1].reshape(-1) + 100
+    assert x.tolist() == want.tolist()
+
+
+def test_places_of_a_grid_with_three_axes() -> None:
+    def place(out: Any) -> None:
+        index = global_id(0) + global_size(0) * (
+            global_id(1) + global_size(1) * global_id(2)
+        )
+        out[index] = group_id(0) + 10 * group_id(1) + 100 * group_id(2)
+
+    kernel = verify(parse(place, [Array("out", I64, writable=True)]))
+    out = np.zeros((2, 6, 4), np.int64)
+    interpret(kernel, [out], grid=(4, 6, 2), group=(2, 3, 1))
+    k, j, i = np.indices(out.shape)
+    assert np.array_equal(out, i // 2 + 10 * (j // 3) + 100 * k)
+
+
+def test_atomics_give_the_old_element() -> None:
+    def ticket(counter: Any, out: Any, n: Any) -> None:
+        i = global_id(0)
+        if i >= n:
+            return
+        out[i] = atomic_add(counter, 0, 1)
+        atomic_compare_exchange(counter, 1, i, i + 1)
+
+    arrays = [Array(name, I64, writable=True) for name in ("counter", "out")]
+    kernel = verify(parse(ticket, [*arrays, I64]))
+    counter, out = np.zeros(2, np.int64), np.full(8, -1)
+    interpret(kernel, [counter, out, np.asarray(6)], grid=(8,), group=(4,))
+    assert sorted(out.tolist()) == [-1, -1, 0, 1, 2, 3, 4, 5]
+    assert counter.tolist() == [6, 6]
