@@ -102,6 +102,7 @@ __all__ = [
     "real",
     "right_shift",
     "rint",
+    "round_to_half",
     "sin",
     "sinh",
     "smallest",
@@ -212,6 +213,10 @@ def _bits_to_float(x: Scalar) -> Scalar:
     return np.asarray(x).view(_float(np.asarray(x).dtype))
 
 
+def _round_to_half(x: Scalar) -> Scalar:
+    return np.asarray(x).astype(np.float16).astype(np.float32)
+
+
 # Arithmetic.  On bools, add is "or" and multiply is "and" (`infer` writes them so).
 add = Primitive("add", np.add, 2)
 subtract = Primitive("subtract", np.subtract, 2)
@@ -260,6 +265,8 @@ rint = Primitive("rint", np.rint)
 copysign = Primitive("copysign", np.copysign, 2)
 nextafter = Primitive("nextafter", np.nextafter, 2)
 ldexp = Primitive("ldexp", np.ldexp, 2)
+# The nearest number that a float16 can hold, as a float32 (see `narrow`).
+round_to_half = Primitive("round_to_half", _round_to_half, 1, _same)
 
 # Elementary functions.
 exp = Primitive("exp", np.exp)
@@ -298,7 +305,7 @@ PRIMITIVES: dict[str, Primitive] = {
         *(isnan, isinf, isfinite),
         *(bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift),
         *(popcount, float_to_bits, bits_to_float),
-        *(floor, ceil, trunc, rint, copysign, nextafter, ldexp),
+        *(floor, ceil, trunc, rint, copysign, nextafter, ldexp, round_to_half),
         *(exp, exp2, expm1, log, log2, log10, log1p),
         *(sin, cos, tan, arcsin, arccos, arctan, arctan2),
         *(sinh, cosh, tanh, arcsinh, arccosh, arctanh),
