@@ -221,11 +221,12 @@ def _version(package: str) -> str:
 
 def _machine() -> Table:
     from .backends.cpu.loops import struct_agrees
+    from .backends.cpu.properties import processor
     from .backends.cpu.threads import available_threads
     from .backends.registry import devices
 
     table = _pairs("Machine")
-    table.add_row("processor", _processor())
+    table.add_row("processor", processor()[0])
     table.add_row("cores", f"{os.cpu_count()}, {available_threads()} threads in use")
     table.add_row("devices", ", ".join(map(str, devices())))
     compiled = struct_agrees() and _version("llvmlite") != "not installed"
@@ -234,18 +235,6 @@ def _machine() -> Table:
         "compiled (LLVM, with NumPy's inner loops)" if compiled else "interpreter",
     )
     return table
-
-
-def _processor() -> str:
-    name = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return name
 
 
 def _cache_table() -> Table:

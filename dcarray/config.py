@@ -110,7 +110,11 @@ class Settings:
     cache_size: int = _setting(
         100 * MiB, "Most bytes of compiled kernels on disk; 0 turns the cache off."
     )
-    validate: bool = _setting(False, "Check every program against its rules.")
+    validate: str = _setting(
+        "",
+        "Label of a device on which every group runs as well; the results are compared "
+        "within the bounds of the operations.  Empty means none.",
+    )
     verify_transfers: bool = _setting(
         False, "Read every transfer back and compare checksums."
     )
@@ -151,8 +155,8 @@ def _checked(name: str, value: object) -> object:
         return value
     if kind is float and type(value) is int:
         value = float(value)
-    if kind is str and not isinstance(value, str):
-        value = str(value)  # a Device
+    if kind is str and not isinstance(value, (str, int, float, type(None))):
+        value = str(value)  # a Device, a path
     if type(value) is not kind:
         raise ConfigError(f"config: {name} got {value!r}, takes {kind.__name__}")
     if kind in (int, float) and value < 0:  # type: ignore[operator]

@@ -8,7 +8,8 @@
     │       ├── CompileError         a kernel did not compile
     │       ├── LaunchError          a kernel did not start, or failed while it ran
     │       ├── OutOfMemoryError     (also a MemoryError)
-    │       └── DeviceLostError      the device will not answer again
+    │       ├── DeviceLostError      the device will not answer again
+    │       └── ValidationError      two devices disagree, see config(validate=...)
     ├── ValueError
     │   ├── DeviceMismatchError      one operation, two named devices
     │   └── ConfigError              a setting that is unknown or has a wrong value
@@ -35,6 +36,7 @@ __all__ = [
     "LaunchError",
     "OutOfMemoryError",
     "UnsupportedError",
+    "ValidationError",
 ]
 
 
@@ -121,6 +123,14 @@ class OutOfMemoryError(DeviceError, MemoryError):
 
 class DeviceLostError(DeviceError):
     """The device will not answer again in this process."""
+
+
+class ValidationError(DeviceError):
+    """The result of a group is not what a second device computed.
+
+    The message shows the first element that differs, the two results, the bound, and
+    what the group read there; `source` is the kernel's text.
+    """
 
 
 class DeviceMismatchError(ValueError):

@@ -14,8 +14,17 @@ import numpy as np
 
 from ..layout import Layout
 from ..ops.program import Program
+from .pool import PoolStatistics
 
-__all__ = ["Backend", "Executable", "Memory", "Operand", "Raised", "Rates"]
+__all__ = [
+    "Backend",
+    "DeviceProperties",
+    "Executable",
+    "Memory",
+    "Operand",
+    "Raised",
+    "Rates",
+]
 
 Memory: TypeAlias = Any  # a block of a backend's own memory; has ``nbytes``
 Operand: TypeAlias = Any  # what `Backend.view` gives: memory seen through a layout
@@ -42,8 +51,52 @@ class Rates:
     transfer_bandwidth: float = float("inf")
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceProperties:
+    """What a device is, and how it is at this moment.
+
+    Attributes
+    ----------
+    device : str
+        Its label.
+    name, vendor : str
+        As the driver says them; empty if it does not.
+    driver : str
+        Name and version of what runs the kernels.
+    memory_total, memory_free : int or None
+        Bytes; None where nobody knows.
+    compute_units : int
+        Cores of a CPU, multiprocessors of a GPU; 0 where nobody knows.
+    dtypes : frozenset of dtype
+        Dtypes that arrays on it may have.
+    unified_memory : bool
+        Whether it computes in the host's own memory.
+    pools : tuple of PoolStatistics
+        Its pools of memory.
+    status : str
+        ``"ok"``, or what is wrong.
+    """
+
+    device: str
+    name: str = ""
+    vendor: str = ""
+    driver: str = ""
+    memory_total: int | None = None
+    memory_free: int | None = None
+    compute_units: int = 0
+    dtypes: frozenset[np.dtype[Any]] = frozenset()
+    unified_memory: bool = False
+    pools: tuple[PoolStatistics, ...] = ()
+    status: str = "ok"
+
+
 class Backend(Protocol):
-    """One device."""
+    """One device.
+
+    A backend may have, besides, an attribute ``pool`` (a `Pool`), which gives idle
+    memory back when room is needed, and a method ``properties()`` that returns its
+    `DeviceProperties`.
+    """
 
     device: str
     """Its label, ``"cpu"`` or ``"cuda:0"``."""

@@ -242,7 +242,7 @@ def flags_of(draw: Draw) -> dict[int, int]:
 def check(draw: Draw, backend: CpuBackend, engine: str, watch: int = 0) -> None:
     targets = draw.targets()
     # A text that LLVM does not take is an error here, and no reason to interpret.
-    with config(engine=engine, validate=True):
+    with config(engine=engine, validate="cpu"):
         executable = backend.compile(draw.program)
         raised = backend.launch(
             executable, draw.shape, draw.operands(), draw.scalars, targets, watch=watch

@@ -75,7 +75,8 @@ def test_one_object_can_be_entered_again() -> None:
         ({"threads": -1}, "takes a number >= 0"),
         ({"threads": True}, "threads got True, takes int"),
         ({"threads": 2.0}, "takes int"),
-        ({"validate": 1}, "validate got 1, takes bool"),
+        ({"verify_transfers": 1}, "verify_transfers got 1, takes bool"),
+        ({"validate": True}, "validate got True, takes str"),
         ({"retry_delay": -0.5}, "takes a number >= 0"),
         ({"fallback": None}, "fallback got None"),
     ],
@@ -98,14 +99,20 @@ def test_environment() -> None:
             "DCARRAY_DEVICE": "cpu",
             "DCARRAY_THREADS": "4",
             "DCARRAY_RETRY_DELAY": "0.5",
-            "DCARRAY_VALIDATE": "1",
+            "DCARRAY_VALIDATE": "cpu",
+            "DCARRAY_VERIFY_TRANSFERS": "1",
             "DCARRAY_CLEAR_BUFFERS": "False",
             "DCARRAY_LAZY": "",
             "PATH": "/bin",
         }
     )
     assert found == Settings(
-        device="cpu", threads=4, retry_delay=0.5, validate=True, clear_buffers=False
+        device="cpu",
+        threads=4,
+        retry_delay=0.5,
+        validate="cpu",
+        verify_transfers=True,
+        clear_buffers=False,
     )
 
 
@@ -114,7 +121,7 @@ def test_environment() -> None:
     [
         ("DCARRAY_THREADS", "many"),
         ("DCARRAY_THREADS", "-2"),
-        ("DCARRAY_VALIDATE", "perhaps"),
+        ("DCARRAY_VERIFY_TRANSFERS", "perhaps"),
         ("DCARRAY_FALLBACK", "no"),
         ("DCARRAY_RETRY_DELAY", "soon"),
     ],

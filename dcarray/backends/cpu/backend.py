@@ -9,7 +9,7 @@ import numpy as np
 
 from ...layout import Layout
 from ...ops.program import Program
-from ..base import Raised, Rates
+from ..base import DeviceProperties, Raised, Rates
 from ..pool import Pool
 from . import memory
 from .execute import Executable
@@ -112,6 +112,12 @@ class CpuBackend:
         ``target`` has length 1 along ``axes``.  Floating-point warnings are NumPy's.
         """
         reduce(ufunc, source, axes, target)
+
+    def properties(self) -> DeviceProperties:
+        """What the processor and its memory are."""
+        from .properties import host_properties  # reads files of the system
+
+        return host_properties(self.supported, self.pool)
 
     def synchronize(self) -> None:
         """Nothing to wait for: a launch returns when it has ended."""

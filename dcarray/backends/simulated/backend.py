@@ -11,7 +11,7 @@ import numpy as np
 
 from ...layout import Layout
 from ...ops.program import Program
-from ..base import Raised, Rates
+from ..base import DeviceProperties, Raised, Rates
 from .faults import Faults
 from .launch import Executable
 from .library import VendorLibrary
@@ -130,6 +130,24 @@ class SimulatedBackend:
             None if reduced is None else memory.array(reduced),
         )
         return ()
+
+    def properties(self) -> DeviceProperties:
+        """What the device pretends to be."""
+        free = None
+        if self._memory.capacity is not None:
+            free = self._memory.capacity - self._memory.used
+        return DeviceProperties(
+            device=self.device,
+            name="simulated device",
+            vendor="dcarray",
+            driver="interpreter of the kernel language",
+            memory_total=self._memory.capacity,
+            memory_free=free,
+            compute_units=1,
+            dtypes=self.supported,
+            pools=(self.pool.statistics(),),
+            status="lost" if self.faults.lost else "ok",
+        )
 
     def synchronize(self) -> None:
         """Nothing to wait for: a launch returns when it has ended."""

@@ -67,6 +67,11 @@ class Memory:
         self._numbers = itertools.count()
         self._used = 0
 
+    @property
+    def used(self) -> int:
+        """Bytes that the pool holds."""
+        return self._used
+
     def rent(self, nbytes: int) -> Handle:
         """A block of ``nbytes``."""
         block, size = self.pool.rent(nbytes)

@@ -1,0 +1,80 @@
+"""A gate before the devices: work passes, unless a backend is being replaced."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from ..errors import DeviceError
+
+__all__ = ["Gate", "gate"]
+
+
+class Gate:
+    """Many threads may be inside; `closed` waits until none is, and keeps all out."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._inside = 0
+        self._closed = False
+
+    def __enter__(self) -> None:
+        with self._changed:
+            while self._closed:
+                self._changed.wait()
+            self._inside += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._changed:
+            self._inside -= 1
+            if not self._inside:
+                self._changed.notify_all()
+
+    @contextmanager
+    def closed(self, patience: float = 60.0) -> Iterator[None]:
+        """Nobody is inside as long as the block lasts.
+
+        Raises
+        ------
+        DeviceError
+            Work was still running after ``patience`` seconds.
+        """
+        latest = time.monotonic() + patience
+        with self._changed:
+            if not self._changed.wait_for(lambda: not self._closed, patience):
+                raise DeviceError("another backend is being reloaded")
+            self._closed = True
+            quiet = self._changed.wait_for(
+                lambda: not self._inside, max(0.0, latest - time.monotonic())
+            )
+            if not quiet:
+                self._open()
+                raise DeviceError(f"a device was at work for {patience:g} s")
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._open()
+
+    def _open(self) -> None:
+        self._closed = False
+        self._changed.notify_all()
+
+    def after_fork(self) -> None:
+        """The threads that were inside are not in this process."""
+        self.__init__()  # type: ignore[misc]
+
+
+gate = Gate()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=gate.after_fork)
