@@ -605,7 +605,8 @@ __all__ = [
     DeviceLostError DeviceMismatchError False_ KernelSyntaxError LaunchError
     OutOfMemoryError ScalarType True_ UnsupportedError ValidationError
     __array_api_version__ __array_namespace_info__ __version__ abs absolute acos
-    acosh add all allclose amax amin angle any append apply_along_axis apply_over_axes arange arccos
+    acosh add all allclose
+    amax amin angle any append apply_along_axis apply_over_axes arange arccos
     arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition argsort
     argwhere around array array2string array_equal array_equiv array_repr
     array_split array_str asanyarray asarray asarray_chkfinite ascontiguousarray

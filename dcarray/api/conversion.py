@@ -15,7 +15,7 @@ from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for, device_of
 from ..config import current
 from ..layout import Layout, is_contiguous
-from ..lazy import graph
+from ..lazy import graph, recover
 
 __all__ = [
     "as_array",
@@ -55,7 +55,7 @@ def placed(host: HostArray, device: str | Device | None = None) -> DeviceArray:
         return DeviceArray._of_host(host, target)
     check_dtype(host.dtype, target)
     buffer = Buffer.of_host(host)
-    buffer.read_on(backend_for(str(target)))
+    recover.place(buffer, str(target))
     layout = Layout.of(host, buffer.start)
     return DeviceArray._of_buffer(buffer, layout, host.dtype, target)
 

@@ -3,6 +3,7 @@ coherence.  It knows nothing of laziness."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -20,7 +21,7 @@ from .base import Backend, Memory
 from .registry import backend_for
 from .retry import retried
 
-__all__ = ["Buffer", "resident"]
+__all__ = ["Buffer", "evacuate", "resident"]
 
 HostArray = np.ndarray[Any, Any]
 
@@ -347,6 +348,26 @@ def resident(device: str) -> list[Buffer]:
     """Buffers with a copy on a device, the least recently used first."""
     found = [b for b in list(_buffers) if b._copies is not None and device in b._copies]
     return sorted(found, key=lambda buffer: buffer.last_used)
+
+
+def evacuate(device: str) -> None:
+    """Bring to the host what a device holds; no kernel may be running on it.
+
+    Raises
+    ------
+    DeviceError
+        The device cannot be read, or somebody is still at work.
+    """
+    with contextlib.suppress(DeviceLostError):
+        backend_for(device).synchronize()
+    for buffer in resident(device):
+        try:
+            buffer.spill(device)
+        except DeviceLostError:
+            buffer.lose(device)
+    left = len(resident(device))
+    if left:
+        raise DeviceError(f"{left} of its arrays are in use", device=device)
 
 
 def _cpu_first(device: str) -> tuple[bool, str]:

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from ..errors import UnsupportedError
-from .base import Backend
+from ..errors import DeviceError, UnsupportedError
+from . import troubles
+from .base import Backend, DeviceProperties
 
 __all__ = [
     "AUTO",
     "CPU",
     "Device",
     "backend_for",
+    "counted",
     "device_of",
     "devices",
     "install",
+    "is_taken",
+    "labels",
     "opened",
     "register",
     "remove",
+    "when_removed",
 ]
-
-ENTRY_POINTS = "dcarray.backends"
 
 Factory = Callable[[int], Backend]
 
@@ -62,6 +67,27 @@ class Device:
     def __repr__(self) -> str:
         return f"Device({self._label!r})"
 
+    def properties(self) -> DeviceProperties:
+        """What the device is, and how it is at this moment.
+
+        ``auto`` has those of the CPU, which it can always choose.
+
+        Returns
+        -------
+        DeviceProperties
+            Name and vendor, memory, compute units, dtypes, pools and status.
+
+        Examples
+        --------
+        >>> import dcarray as dc
+        >>> dc.Device("cpu").properties().status
+        'ok'
+        """
+        if self.kind != "auto":
+            return _properties(backend_for(str(self)))
+        found = _properties(backend_for("cpu"))
+        return replace(found, device="auto", name="chosen for each group")
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Device):
             return self._label == other._label
@@ -74,10 +100,10 @@ class Device:
 AUTO = Device("auto")
 CPU = Device("cpu")
 
-_lock = threading.RLock()
+lock = threading.RLock()
 _factories: dict[str, tuple[Factory, Callable[[], int]]] = {}
 _backends: dict[str, Backend] = {}
-_searched = False
+_removed: list[Callable[[str], None]] = []
 
 
 def register(kind: str, factory: Factory, count: Callable[[], int]) -> None:
@@ -92,7 +118,7 @@ def register(kind: str, factory: Factory, count: Callable[[], int]) -> None:
     count : callable
         Says how many devices there are.
     """
-    with _lock:
+    with lock:
         _factories[kind] = (factory, count)
 
 
@@ -116,15 +142,22 @@ register("cpu", _cpu, _one)
 register("test", _simulated, _one)
 
 
-def _search_entry_points() -> None:
-    global _searched
-    if not _searched:
-        from importlib.metadata import entry_points  # takes 15 ms
+def is_taken(kind: str) -> bool:
+    """Whether a kind of device is registered."""
+    return kind in _factories
 
-        _searched = True
-        for entry in entry_points(group=ENTRY_POINTS):
-            plugin: Any = entry.load()
-            register(entry.name, plugin.factory, plugin.count)
+
+def counted(kind: str) -> int:
+    """How many devices there are of a registered kind; none where it cannot say."""
+    try:
+        number = operator.index(_factories[kind][1]())
+        if number < 0:
+            raise ValueError(f"count() is {number}")
+    except Exception as error:
+        troubles.report(kind, f"it cannot count: {troubles.words(error)}")
+        return 0
+    troubles.clear(kind)
+    return number
 
 
 def backend_for(label: str) -> Backend:
@@ -138,23 +171,52 @@ def backend_for(label: str) -> Backend:
     found = _backends.get(label)
     if found is not None:
         return found
-    with _lock:
+    with lock:
         found = _backends.get(label)
         if found is None:
             device = Device(label)
-            if device.kind not in _factories:
-                _search_entry_points()
-            if device.kind not in _factories:
-                known = ", ".join(["auto", *_factories])
-                raise UnsupportedError(f"no device {label!r}; kinds are {known}")
-            factory, count = _factories[device.kind]
-            if device.index >= count():
-                raise UnsupportedError(
-                    f"no device {label!r}; there are {count()} of kind {device.kind}"
-                )
-            found = factory(device.index)
-            _backends[label] = found
+            found = _backends[label] = _open(device)
     return found
+
+
+def _open(device: Device) -> Backend:
+    from . import plugins  # imports this module
+
+    kind = device.kind
+    if not is_taken(kind) and not plugins.load(kind):
+        known = ", ".join(["auto", *_factories])
+        trouble = troubles.trouble(kind)
+        because = f"; {kind} is skipped: {trouble}" if trouble else ""
+        raise UnsupportedError(f"no device '{device}'; kinds are {known}{because}")
+    number = counted(kind)
+    if device.index >= number:
+        trouble = troubles.trouble(kind)
+        because = f"; {trouble}" if trouble else ""
+        raise UnsupportedError(
+            f"no device '{device}'; there are {number} of kind {kind}{because}"
+        )
+    try:
+        return _factories[kind][0](device.index)
+    except (DeviceError, UnsupportedError):
+        raise
+    except Exception as error:
+        raise DeviceError(
+            f"the device does not open: {troubles.words(error)}", device=str(device)
+        ) from error
+
+
+def _properties(backend: Backend) -> DeviceProperties:
+    pool: Any = getattr(backend, "pool", None)
+    ask: Any = getattr(backend, "properties", None)
+    found = DeviceProperties(
+        backend.device,
+        dtypes=backend.supported,
+        pools=() if pool is None else (pool.statistics(),),
+    )
+    try:
+        return found if ask is None else ask()
+    except Exception as error:
+        return replace(found, status=troubles.words(error))
 
 
 def devices() -> list[Device]:
@@ -162,12 +224,15 @@ def devices() -> list[Device]:
 
     The simulated device of `dcarray.testing` is not listed.
     """
-    with _lock:
-        _search_entry_points()
+    from . import plugins  # imports this module
+
+    with lock:
+        for kind in plugins.discover():
+            plugins.load(kind)
         found = [AUTO]
-        for kind, (_, count) in _factories.items():
+        for kind in _factories:
             if kind != "test":
-                found.extend(Device(f"{kind}:{i}") for i in range(count()))
+                found.extend(Device(f"{kind}:{i}") for i in range(counted(kind)))
     return found
 
 
@@ -195,15 +260,27 @@ _known: dict[str, Device] = {"auto": AUTO, "cpu": CPU}
 
 def install(backend: Backend) -> None:
     """Make a backend known under its label, whatever the registered kinds say."""
-    with _lock:
+    with lock:
         _backends[backend.device] = backend
 
 
 def remove(label: str) -> None:
-    """Forget a backend that was installed."""
-    with _lock:
+    """Forget the backend of a device, and what others know of it."""
+    with lock:
         _backends.pop(label, None)
         _known.pop(label, None)
+    for forget in _removed:
+        forget(label)
+
+
+def when_removed(forget: Callable[[str], None]) -> None:
+    """Have ``forget(label)`` called when the backend of a device is removed."""
+    _removed.append(forget)
+
+
+def labels(kind: str) -> list[str]:
+    """The devices of a kind that are in use in this process."""
+    return [label for label in _backends if label.partition(":")[0] == kind]
 
 
 def opened() -> list[Backend]:
@@ -212,8 +289,8 @@ def opened() -> list[Backend]:
 
 
 def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()
+    global lock
+    lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.base import Backend, Executable, Memory
+from ..backends.base import Backend, Executable
 from ..backends.buffer import Buffer
-from ..backends.registry import AUTO, Device, backend_for
-from ..dtypes import DType
+from ..backends.registry import AUTO, Device, backend_for, when_removed
 from ..errors import UnsupportedError
 from ..layout import Layout, reduced_strides, view_host
 from ..ops.elementwise import CAST
@@ -25,6 +24,7 @@ from ..profile import Event, count, emit, is_active
 from . import errstate, recover, route
 from .fuse import Group, Target, fuse
 from .graph import Read, State, Value, lock, pending_readers
+from .places import Accumulator, Into
 from .plain import fuse_plain
 from .record import record
 
@@ -110,57 +110,11 @@ def _end(group: Group, state: str, error: BaseException | None = None) -> None:
         _done.notify_all()
 
 
-class _Into:
-    """Memory that exists, for the first output of a group."""
-
-    __slots__ = ("read", "whole")
-
-    def __init__(self, read: Read, whole: bool) -> None:
-        self.read = read
-        self.whole = whole
-
-    @property
-    def buffer(self) -> Buffer:
-        """The memory."""
-        buffer = self.read.value.buffer
-        assert buffer is not None
-        return buffer
-
-    def prepare(self, backend: Backend) -> Memory:
-        """The memory on a device."""
-        if backend.device != "cpu" and self.buffer.is_shared:
-            raise UnsupportedError(
-                f"{backend.device}: the array's memory is shared with the host"
-            )
-        return self.buffer.prepare_on(backend, self.whole)
-
-    def wrote(self, backend: Backend, memory: Memory) -> None:
-        """It has been written there."""
-        self.buffer.wrote_on(backend, memory)
-        if backend.device != "cpu":
-            binding = self.read.value.binding
-            bound = None if binding is None else binding()
-            if bound is not None:
-                bound.forget_hosts()
-
-
-class _Accumulator:
-    """Where a reduction goes, and the strides that NumPy's temporary would have."""
-
-    __slots__ = ("buffer", "dtype", "layout", "order")
-
-    def __init__(self, layout: Layout, dtype: DType, order: tuple[int, ...]) -> None:
-        self.layout = layout
-        self.dtype = dtype
-        self.order = order
-        self.buffer: Buffer | None = None
-
-
 def _run(
     group: Group,
     device: Device,
-    into: _Into | None = None,
-    accumulator: _Accumulator | None = None,
+    into: Into | None = None,
+    accumulator: Accumulator | None = None,
 ) -> None:
     """Choose a device, find or build the kernel, bind pooled memory, launch."""
     started = time.perf_counter()
@@ -250,7 +204,7 @@ def view_on(backend: Backend, read: Read) -> Any:
     return backend.view(buffer.read_on(backend), read.layout, read.dtype)
 
 
-def work_of(group: Group, into: _Into | None = None) -> route.Work:
+def work_of(group: Group, into: Into | None = None) -> route.Work:
     """What the router needs to know of a group."""
     elements = 1
     for length in group.shape:
@@ -328,7 +282,7 @@ def write(target: Read, source: Read) -> None:
     assert target.value.buffer is not None
     nbytes = target.layout.size * target.dtype.itemsize
     whole = nbytes == target.value.buffer.nbytes
-    _run(group, common(target.value.device, source.value.device), _Into(target, whole))
+    _run(group, common(target.value.device, source.value.device), Into(target, whole))
 
 
 def common(first: Device, second: Device) -> Device:
@@ -428,7 +382,7 @@ def reduce(
     kept = tuple([1 if axis in axes else n for axis, n in enumerate(shape)])
     strides = reduced_strides(seen, axes, read.dtype.itemsize)
     layout = Layout(kept, strides)
-    accumulator = _Accumulator(layout, read.dtype, read.layout.strides)
+    accumulator = Accumulator(layout, read.dtype, read.layout.strides)
     while True:
         with lock:
             group = fuse(Target(read, op))
@@ -447,3 +401,6 @@ def forget(device: str) -> None:
     """Forget the kernels of a device."""
     for key in [key for key in _executables if key[0] == device]:
         del _executables[key]
+
+
+when_removed(forget)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..backends.base import Backend
 from ..backends.buffer import Buffer, resident
+from ..backends.gate import gate
 from ..backends.registry import CPU, Device, backend_for
 from ..backends.retry import retried
 from ..config import current, logger
@@ -56,7 +57,13 @@ def run(
             return "cpu"
         except DeviceError:
             pass  # the long way knows what to do
-    work = describe()
+    with gate:
+        return _run(attempt, describe(), labels)
+
+
+def _run(
+    attempt: Callable[[Backend], None], work: route.Work, labels: Sequence[str]
+) -> str:
     if len(labels) == 1:
         order = list(labels)
     else:
@@ -154,7 +161,8 @@ def place(buffer: Buffer, label: str) -> None:
         There is not that much.
     """
     work = route.Work("copy", buffer.nbytes, 0, (), buffer.nbytes)
-    _with_relief(lambda backend: buffer.read_on(backend), backend_for(label), work)
+    with gate:
+        _with_relief(lambda backend: buffer.read_on(backend), backend_for(label), work)
 
 
 def empty(nbytes: int, label: str) -> Buffer:
@@ -167,11 +175,12 @@ def empty(nbytes: int, label: str) -> Buffer:
     """
     made: list[Buffer] = []
     work = route.Work("empty", nbytes, 0, (), nbytes)
-    _with_relief(
-        lambda backend: made.append(Buffer.empty(backend, nbytes)),
-        backend_for(label),
-        work,
-    )
+    with gate:
+        _with_relief(
+            lambda backend: made.append(Buffer.empty(backend, nbytes)),
+            backend_for(label),
+            work,
+        )
     return made[0]
 
 

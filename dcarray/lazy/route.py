@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..backends.base import Backend
 from ..backends.buffer import Buffer
-from ..backends.registry import AUTO, Device, backend_for
+from ..backends.registry import AUTO, Device, backend_for, when_removed
 
 __all__ = [
     "Prediction",
@@ -125,6 +125,9 @@ def forget(device: str) -> None:
     """Forget what was measured on a device."""
     for key in [key for key in _measured if key[0] == device]:
         del _measured[key]
+
+
+when_removed(forget)
 
 
 def choose(work: Work, labels: Sequence[str]) -> list[Prediction]:

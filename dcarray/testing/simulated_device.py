@@ -12,7 +12,7 @@ from ..backends.base import Rates
 from ..backends.simulated import SimulatedBackend
 from ..backends.simulated.backend import RATES
 from ..errors import DeviceError
-from ..lazy import execute, route
+from ..lazy import route
 
 __all__ = ["SimulatedDevice"]
 
@@ -78,8 +78,6 @@ class SimulatedDevice:
         if self.label in route.auto_devices:
             route.auto_devices.remove(self.label)
         registry.remove(self.label)
-        execute.forget(self.label)
-        route.forget(self.label)
 
     # ------------------------------------------------------------------------ faults
     def fail(
