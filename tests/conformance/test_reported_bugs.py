@@ -1039,3 +1039,20 @@ class TestClipAtTheLimit:
             return m.clip(m.asarray(np.array([0, 7, 255], np.uint8)), *bounds)
 
         agree(outcome(clipped, dc), outcome(clipped, np))
+
+
+class TestProductOfInfiniteComplexNumbers:
+    """NumPy multiplies 1 by the first element, then by the next ones."""
+
+    @pytest.mark.parametrize("shape", [(3, 1), (40, 3), (300, 7)])
+    def test_overflow(self, shape: tuple[int, ...]) -> None:
+        def product(m: Any) -> Any:
+            rng = np.random.default_rng(1)
+            parts = (
+                rng.normal(size=(*shape, 2))
+                * 10.0 ** rng.integers(99, 309, shape)[..., None]
+            )
+            x = m.asarray(parts.view(np.complex128)[..., 0])
+            return m.prod(m.maximum(x, x.conj()), axis=1, keepdims=True)
+
+        agree(outcome(product, dc), outcome(product, np))

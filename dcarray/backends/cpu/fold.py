@@ -202,6 +202,8 @@ def _runs(
     pairwise = is_pairwise(ufunc, dtype)
     if ufunc is np.add and dtype.kind == "f" and not pairwise:
         return None  # float16 begins with a zero in float32
+    if ufunc is np.multiply and dtype.kind == "c":
+        return None  # 1 * x first: with an infinite part that is not x * 1
     start = Start.MINUS_ZERO if pairwise else Start.FIRST
     *outer, length = walk.shape
     size = dtype.itemsize
