@@ -138,7 +138,20 @@ def _one() -> int:
     return 1
 
 
+def _opencl(index: int) -> Backend:
+    from .opencl import OpenClBackend
+
+    return OpenClBackend(index)
+
+
+def _opencl_count() -> int:
+    from .opencl import count
+
+    return count()
+
+
 register("cpu", _cpu, _one)
+register("opencl", _opencl, _opencl_count)
 register("test", _simulated, _one)
 
 

@@ -16,7 +16,7 @@ from ..kernel.verify import verify
 from .bodies import body_kernel
 from .program import Program
 
-__all__ = ["inlined"]
+__all__ = ["inlined", "spliced"]
 
 
 @cache
@@ -38,7 +38,7 @@ def inlined(program: Program) -> nodes.Kernel:
     for place, node in enumerate(program.nodes):
         given = [slots[slot] for slot in node.inputs]
         kernel = body_kernel(node.op, tuple([x.dtype for x in given]), node.dtypes)
-        statements, results = _spliced(kernel, given, f"n{place}_")
+        statements, results = spliced(kernel, given, f"n{place}_")
         body.extend(statements)
         for index, result in enumerate(results):
             name = f"n{place}_result{index}"
@@ -51,7 +51,7 @@ def inlined(program: Program) -> nodes.Kernel:
     return simplify(verify(kernel))
 
 
-def _spliced(
+def spliced(
     kernel: nodes.Kernel, given: Sequence[nodes.Scalar], prefix: str
 ) -> tuple[nodes.Body, tuple[nodes.Scalar, ...]]:
     """Statements and results of a scalar function, its parameters replaced by ``given``

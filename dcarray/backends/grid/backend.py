@@ -1,0 +1,209 @@
+"""The part of a backend that is the same wherever kernels run over a grid."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...kernel.nodes import Array, Kernel
+from ...layout import Layout
+from ...ops.program import Program
+from ...render.cfamily import render
+from ...render.dialect import Dialect
+from ..base import Raised, Rates
+from .programs import GridExecutable
+
+__all__ = ["GridBackend", "GridView", "Limits"]
+
+HostArray = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GridView:
+    """A block of the device's memory seen through a layout."""
+
+    memory: Any
+    layout: Layout
+    dtype: np.dtype[Any]
+
+    def elements(self) -> tuple[int, tuple[int, ...]]:
+        """Offset and strides, counted in elements.
+
+        Raises
+        ------
+        UnsupportedError
+            They are no whole numbers of elements.
+        """
+        size = self.dtype.itemsize
+        layout = self.layout
+        if layout.offset % size or any(stride % size for stride in layout.strides):
+            raise UnsupportedError(
+                f"{self.dtype} at offset {layout.offset} with strides "
+                f"{layout.strides}: a device takes whole elements"
+            )
+        return layout.offset // size, tuple([s // size for s in layout.strides])
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a device can launch.
+
+    Attributes
+    ----------
+    group : int
+        Most work items of a group.
+    units : int
+        Groups that run at the same time.
+    shared : int
+        Bytes of memory that a group shares.
+    items : int
+        Work items of a group in maps and reductions.
+    """
+
+    group: int
+    units: int
+    shared: int
+    items: int
+
+
+class GridBackend(ABC):
+    """A device that builds kernels from text and runs them over grids.
+
+    A subclass sets the attributes and gives `allocate`, `upload`, `download`,
+    `build`, `enqueue` and `synchronize`.
+    """
+
+    device: str
+    supported: frozenset[np.dtype[Any]]
+    rates: Rates
+    dialect: Dialect
+    limits: Limits
+
+    def __init__(self) -> None:
+        self.native: Mapping[str, Callable[..., Any]] = {}
+        self._functions: dict[Kernel, Any] = {}
+        self._building = threading.Lock()
+
+    # ------------------------------------------------------------- given by a driver
+    @abstractmethod
+    def allocate(self, nbytes: int) -> Any:
+        """A block of at least ``nbytes`` from the pool; it goes back when it dies."""
+
+    @abstractmethod
+    def upload(self, source: HostArray, target: Any) -> None:
+        """Copy bytes of the host."""
+
+    @abstractmethod
+    def download(self, source: Any, target: HostArray) -> None:
+        """Copy bytes to the host."""
+
+    @abstractmethod
+    def build(self, text: str, kernel: Kernel) -> Any:
+        """The function of a text.
+
+        Raises
+        ------
+        CompileError
+            With the compiler's own message.
+        """
+
+    @abstractmethod
+    def enqueue(
+        self,
+        function: Any,
+        kernel: Kernel,
+        grid: Sequence[int],
+        group: Sequence[int],
+        arguments: Sequence[Any],
+    ) -> None:
+        """Start a function; ``arguments`` are blocks and NumPy scalars.
+
+        Raises
+        ------
+        LaunchError
+            With the driver's own message.
+        """
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait until all that was launched has ended."""
+
+    # ------------------------------------------------------------------- the contract
+    def view(self, memory: Any, layout: Layout, dtype: np.dtype[Any]) -> GridView:
+        """``memory`` seen as an array."""
+        return GridView(memory, layout, dtype)
+
+    def compile(self, program: Program) -> GridExecutable:
+        """Make a program ready to run; kernels are built when they are first needed."""
+        return GridExecutable(self, program)
+
+    def launch(
+        self,
+        executable: GridExecutable,
+        shape: tuple[int, ...],
+        inputs: Sequence[GridView],
+        scalars: Sequence[np.generic],
+        outputs: Sequence[GridView],
+        reduced: GridView | None = None,
+        order: tuple[int, ...] | None = None,
+        watch: int = 0,
+    ) -> Sequence[Raised]:
+        """Run over ``shape``.  The device knows no floating-point flags."""
+        executable.run(shape, inputs, scalars, outputs, reduced)
+        return ()
+
+    # ------------------------------------------------------------------------ kernels
+    def function(self, kernel: Kernel) -> Any:
+        """A kernel's function, built at its first use."""
+        found = self._functions.get(kernel)
+        if found is None:
+            with self._building:
+                found = self._functions.get(kernel)
+                if found is None:
+                    found = self.build(render(kernel, self.dialect), kernel)
+                    self._functions[kernel] = found
+        return found
+
+    def run(
+        self,
+        kernel: Kernel,
+        grid: Sequence[int],
+        group: Sequence[int],
+        arguments: Sequence[Any],
+    ) -> None:
+        """Run a kernel.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        grid, group : sequence of int
+            Work items in all, and those of a group, along up to three axes.
+        arguments : sequence
+            One for each parameter: a block of memory, or a number.
+        """
+        given: list[Any] = []
+        for parameter, argument in zip(kernel.parameters, arguments, strict=True):
+            if isinstance(parameter, Array):
+                given.append(argument)
+            else:
+                given.extend(_number(argument, parameter.dtype))
+        self.enqueue(self.function(kernel), kernel, grid, group, given)
+
+
+def _number(value: Any, dtype: np.dtype[Any]) -> tuple[np.generic, ...]:
+    """A number as the lowered kernel takes it."""
+    with np.errstate(all="ignore"):
+        number = dtype.type(value)
+    if dtype.kind == "c":
+        return (number.real, number.imag)
+    if dtype.kind == "b":
+        return (np.uint8(number),)
+    if dtype.kind != "i" and dtype.kind != "u" and dtype.itemsize < 4:
+        return (np.float32(number),)
+    return (number,)

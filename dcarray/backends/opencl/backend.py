@@ -1,0 +1,190 @@
+"""The backend of one OpenCL device."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import CompileError, DeviceError, LaunchError, OutOfMemoryError
+from ...kernel.nodes import Kernel
+from ...render.opencl import OPENCL
+from ..base import Rates
+from ..grid import GridBackend, Limits
+from ..pool import Pool
+from .platforms import devices
+
+__all__ = ["Block", "OpenClBackend"]
+
+HostArray = np.ndarray[Any, Any]
+
+GPU = Rates(20e-6, 5e11, 5e12, 20e-6, 1e10)
+CPU = Rates(50e-6, 1e10, 4e9, 5e-6, 1e10)
+"""Before anything is measured: launch, bandwidth, operations, transfers."""
+
+
+class Block:
+    """A block of the device's memory; it goes back to the pool when it dies."""
+
+    __slots__ = ("__weakref__", "_home", "_size", "buffer", "nbytes")
+
+    def __init__(self, home: Pool[Any], buffer: Any, size: int, nbytes: int) -> None:
+        self._home = home
+        self._size = size
+        self.buffer = buffer
+        self.nbytes = nbytes
+
+    def __repr__(self) -> str:
+        return f"<{self.nbytes} bytes on {self._home.device}>"
+
+    def __del__(self) -> None:
+        self._home.give_back(self.buffer, self._size)
+
+
+class OpenClBackend(GridBackend):
+    """One device of OpenCL.
+
+    Parameters
+    ----------
+    index : int
+        Its number among all devices, GPUs first.
+
+    Raises
+    ------
+    DeviceError
+        Its driver makes no context.
+    """
+
+    dialect = OPENCL
+
+    def __init__(self, index: int = 0) -> None:
+        import pyopencl as cl
+
+        super().__init__()
+        self._cl = cl
+        self.device = f"opencl:{index}"
+        self.handle = handle = devices()[index]
+        try:
+            self._context = cl.Context([handle])
+            self._queue = cl.CommandQueue(self._context)
+        except cl.Error as error:
+            raise DeviceError(f"no context: {error}", device=self.device) from None
+        extensions = set(handle.extensions.split())
+        codes = "?bBhHiIlLqQefF"
+        if "cl_khr_fp64" in extensions or handle.double_fp_config:
+            codes += "dD"
+        self.supported = frozenset(map(np.dtype, codes))
+        is_cpu = bool(handle.type & cl.device_type.CPU)
+        self.rates = CPU if is_cpu else GPU
+        group = int(handle.max_work_group_size)
+        self.limits = Limits(
+            group=group,
+            units=int(handle.max_compute_units),
+            shared=int(handle.local_mem_size),
+            items=min(group, 64 if is_cpu else 256),
+        )
+        self.pool: Pool[Any] = Pool(
+            self.device, self._allocate, self._free, self._clear
+        )
+        self._options = self._build_options()
+        self._enqueuing = threading.Lock()
+
+    def _build_options(self) -> list[str]:
+        correct = self._cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
+        if self.handle.single_fp_config & correct:
+            return ["-cl-fp32-correctly-rounded-divide-sqrt"]
+        return []
+
+    # ------------------------------------------------------------------------- memory
+    def _allocate(self, nbytes: int) -> Any:
+        cl = self._cl
+        try:
+            buffer = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
+            # Drivers allocate at the first use: find out now whether there is room.
+            cl.enqueue_fill_buffer(self._queue, buffer, b"\0", 0, 1)
+        except (cl.Error, OverflowError) as error:
+            raise MemoryError(str(error)) from None
+        return buffer
+
+    def _free(self, buffer: Any) -> None:
+        buffer.release()
+
+    def _clear(self, buffer: Any, nbytes: int) -> None:
+        self._cl.enqueue_fill_buffer(self._queue, buffer, b"\0", 0, nbytes)
+
+    def allocate(self, nbytes: int) -> Block:
+        """A block of ``nbytes`` from the pool; it goes back when it dies."""
+        most = int(self.handle.max_mem_alloc_size)
+        if nbytes > most:
+            raise OutOfMemoryError(
+                f"{nbytes} bytes; a block has {most} at most", device=self.device
+            )
+        buffer, size = self.pool.rent(nbytes)
+        return Block(self.pool, buffer, size, nbytes)
+
+    def upload(self, source: HostArray, target: Block) -> None:
+        """Copy bytes of the host."""
+        if source.size:
+            self._checked("upload", target.buffer, np.ascontiguousarray(source))
+
+    def download(self, source: Block, target: HostArray) -> None:
+        """Copy bytes to the host."""
+        if not target.size:
+            return
+        if target.flags.c_contiguous:
+            self._checked("download", target, source.buffer)
+        else:
+            received = np.empty(target.shape, target.dtype)
+            self._checked("download", received, source.buffer)
+            target[...] = received
+
+    def _checked(self, verb: str, target: Any, source: Any) -> None:
+        try:
+            self._cl.enqueue_copy(self._queue, target, source, is_blocking=True)
+        except self._cl.Error as error:
+            raise DeviceError(f"{verb}: {error}", device=self.device) from None
+
+    # ------------------------------------------------------------------------ kernels
+    def build(self, text: str, kernel: Kernel) -> Any:
+        """The function of a text; see `GridBackend.build`."""
+        cl = self._cl
+        try:
+            program = cl.Program(self._context, text).build(self._options)
+            return getattr(program, kernel.name)
+        except cl.Error as error:
+            raise CompileError(
+                str(error).strip(),
+                device=self.device,
+                kernel=kernel.name,
+                source=text,
+            ) from None
+
+    def enqueue(
+        self,
+        function: Any,
+        kernel: Kernel,
+        grid: Sequence[int],
+        group: Sequence[int],
+        arguments: Sequence[Any],
+    ) -> None:
+        """Start a function; see `GridBackend.enqueue`."""
+        given = [x.buffer if isinstance(x, Block) else x for x in arguments]
+        try:
+            with self._enqueuing:  # a function remembers its arguments
+                function.set_args(*given)
+                self._cl.enqueue_nd_range_kernel(
+                    self._queue, function, tuple(grid), tuple(group)
+                )
+        except self._cl.Error as error:
+            raise LaunchError(
+                str(error), device=self.device, kernel=kernel.name, grid=tuple(grid)
+            ) from None
+
+    def synchronize(self) -> None:
+        """Wait until all that was launched has ended."""
+        try:
+            self._queue.finish()
+        except self._cl.Error as error:
+            raise LaunchError(str(error), device=self.device) from None

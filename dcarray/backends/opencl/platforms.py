@@ -1,0 +1,35 @@
+"""Which OpenCL devices there are."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from typing import Any
+
+from ...config import logger
+
+__all__ = ["count", "devices"]
+
+
+@cache
+def devices() -> tuple[Any, ...]:
+    """All devices of all platforms: GPUs and accelerators first, CPUs last.
+
+    Empty where pyopencl is not installed, or finds no driver.
+    """
+    if importlib.util.find_spec("pyopencl") is None:
+        return ()
+    try:
+        import pyopencl as cl
+
+        found = [device for one in cl.get_platforms() for device in one.get_devices()]
+    except Exception as error:  # pyopencl raises what its loader raises
+        logger().info("OpenCL: %s", error)
+        return ()
+    is_cpu = cl.device_type.CPU
+    return tuple(sorted(found, key=lambda device: bool(device.type & is_cpu)))
+
+
+def count() -> int:
+    """How many devices there are."""
+    return len(devices())

@@ -1,0 +1,227 @@
+"""A program that ends in a reduction, as a kernel over a grid.
+
+Two ways: each work item reduces for one result (many results), or each group does for
+one part of one result, with a tree in shared memory (few results).  Parts are reduced
+again by a second launch.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...kernel import infer, nodes
+from ...kernel.rewrite import simplify
+from ...kernel.verify import verify
+from ..bodies import combine_kernel
+from ..inline import spliced
+from ..program import Program
+from ..spec import Op
+from .mapping import loads
+from .parts import INT32, INT64, Indexing, add, integer, multiply, place, unravel
+
+__all__ = ["accumulator", "identity", "reduce_by_group", "reduce_by_item"]
+
+DType = np.dtype[Any]
+
+
+def accumulator(dtype: DType) -> DType:
+    """What a reduction adds up in: half precision is too coarse for it."""
+    if dtype.kind == "f" and dtype.itemsize == 2:
+        return np.dtype(np.float32)
+    return dtype
+
+
+def identity(op: Op, dtype: DType) -> nodes.Constant:
+    """What changes nothing when it is combined."""
+    name = op.name
+    if dtype.kind == "b":
+        return nodes.Constant(name in ("all", "prod", "min"), dtype)
+    if name in ("sum", "prod", "any", "all"):
+        number = 1 if name in ("prod", "all") else 0
+        return nodes.Constant(dtype.type(number).item(), dtype)
+    assert name in ("min", "max"), f"{name} has no identity"
+    highest = name == "min"
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return nodes.Constant(int(limits.max if highest else limits.min), dtype)
+    end = np.inf if highest else -np.inf
+    value = complex(end, end) if dtype.kind == "c" else end
+    return nodes.Constant(value, dtype)
+
+
+class _Reduction:
+    """What both ways have in common.
+
+    Parameters follow each other: leaves, outputs, the result, scalars, ``count`` of
+    results, ``size`` reduced into each, an offset of each operand, lengths of the kept
+    axes but the first and of the reduced axes but the first, and strides: of each leaf
+    and output along kept and along reduced axes, of the result along kept axes.
+    """
+
+    def __init__(
+        self, program: Program, kept: int, reduced: int, wide: bool, result: DType
+    ) -> None:
+        reduction = program.reduction
+        assert reduction is not None
+        self.program = program
+        self.op = reduction.op
+        self.dtype = accumulator(reduction.dtype)
+        self.result = result
+        self.kept = kept
+        self.reduced = reduced
+        self.indexing = indexing = Indexing(INT64 if wide else INT32)
+        self.count = indexing.number("count")
+        self.size = indexing.number("size")
+        names = [f"leaf{k}" for k in range(len(program.leaves))]
+        names += [f"out{k}" for k in range(len(program.outputs))]
+        self.names = names
+        self.offsets = [indexing.number(f"{n}_offset") for n in (*names, "result")]
+        self.kept_lengths = indexing.lengths("kept", kept)
+        self.lengths = indexing.lengths("reduced", reduced)
+        self.kept_strides = [indexing.strides(n, "kept", kept) for n in names]
+        self.strides = [indexing.strides(n, "reduced", reduced) for n in names]
+        self.result_strides = indexing.strides("result", "kept", kept)
+        self.acc = nodes.Name("accumulated", self.dtype)
+
+    def kernel(self, name: str, body: list[nodes.Statement]) -> nodes.Kernel:
+        program = self.program
+        dtypes = program.slot_dtypes()
+        leaves = [nodes.Array(f"leaf{k}", d) for k, d in enumerate(program.leaves)]
+        outputs = [
+            nodes.Array(f"out{k}", dtypes[slot], True)
+            for k, slot in enumerate(program.outputs)
+        ]
+        scalars = [nodes.Value(f"scalar{k}", d) for k, d in enumerate(program.scalars)]
+        parameters: tuple[nodes.Value | nodes.Array, ...] = (
+            *leaves,
+            *outputs,
+            nodes.Array("result", self.result, True),
+            *scalars,
+            *self.indexing.parameters,
+        )
+        return simplify(verify(nodes.Kernel(name, parameters, tuple(body))))
+
+    def bases(self, flat: nodes.Scalar) -> list[nodes.Statement]:
+        """Where the elements of one result begin, in each operand."""
+        steps, indices = unravel(flat, self.kept, self.kept_lengths, "k")
+        rows = [*self.kept_strides, self.result_strides]
+        for name, offset, strides in zip(
+            (*self.names, "result"), self.offsets, rows, strict=True
+        ):
+            found = place(offset, indices, strides)
+            steps.append(nodes.Let(f"{name}_base", found))
+        return steps
+
+    def step(self, flat: nodes.Scalar) -> list[nodes.Statement]:
+        """Take one more element in."""
+        steps, indices = unravel(flat, self.reduced, self.lengths, "r")
+        places = [
+            place(nodes.Name(f"{name}_base", self.indexing.dtype), indices, strides)
+            for name, strides in zip(self.names, self.strides, strict=True)
+        ]
+        statements, results = loads(self.program, places)
+        steps.extend(statements)
+        *outputs, value = results
+        first = len(self.program.leaves)
+        for k, output in enumerate(outputs):
+            steps.append(nodes.Let(f"value{k}", output))
+        for k, output in enumerate(outputs):
+            stored = nodes.Name(f"value{k}", output.dtype)
+            steps.append(nodes.Store(f"out{k}", places[first + k], stored))
+        taken = infer.convert(value, self.dtype)
+        steps.append(nodes.Let("taken", taken))
+        steps.extend(self.combine(nodes.Name("taken", self.dtype), "c_"))
+        return steps
+
+    def combine(self, other: nodes.Scalar, prefix: str) -> list[nodes.Statement]:
+        kernel = combine_kernel(self.op, self.dtype)
+        body, (value,) = spliced(kernel, [self.acc, other], prefix)
+        return [*body, nodes.Assign(self.acc.name, value)]
+
+    def begin(self) -> nodes.Statement:
+        return nodes.Let(self.acc.name, identity(self.op, self.dtype))
+
+    def end(self, at: nodes.Scalar) -> nodes.Statement:
+        return nodes.Store("result", at, infer.convert(self.acc, self.result))
+
+
+@cache
+def reduce_by_item(
+    program: Program, kept: int, reduced: int, wide: bool, result: DType
+) -> nodes.Kernel:
+    """Each work item reduces into results of its own, one after the other."""
+    made = _Reduction(program, kept, reduced, wide, result)
+    dtype = made.indexing.dtype
+    number, flat = nodes.Name("number", dtype), nodes.Name("flat", dtype)
+    zero, one = integer(0, dtype), integer(1, dtype)
+    inner = nodes.For("flat", zero, made.size, one, tuple(made.step(flat)))
+    body = [*made.bases(number), made.begin(), inner]
+    body.append(made.end(nodes.Name("result_base", dtype)))
+    start = nodes.Index("global_id", 0, dtype)
+    stride = nodes.Name("stride", dtype)
+    return made.kernel(
+        "reduce_by_item",
+        [
+            nodes.Let("stride", nodes.Index("global_size", 0, dtype)),
+            nodes.For("number", start, made.count, stride, tuple(body)),
+        ],
+    )
+
+
+@cache
+def reduce_by_group(
+    program: Program, kept: int, reduced: int, wide: bool, group: int, result: DType
+) -> nodes.Kernel:
+    """Each group reduces a part of a result: groups along axis 0 of the grid are the
+    parts, those along axis 1 the results.
+
+    Part ``p`` of result ``r`` is stored ``p`` elements behind the place of the result:
+    where there are several parts, results lie as far apart as there are parts.
+    """
+    made = _Reduction(program, kept, reduced, wide, result)
+    dtype = made.indexing.dtype
+    flat = nodes.Name("flat", dtype)
+    item = nodes.Name("item", dtype)
+    part = nodes.Name("part", dtype)
+    parts = nodes.Name("parts", dtype)
+    width = integer(group, dtype)
+    body: list[nodes.Statement] = [
+        nodes.Shared("tree", made.dtype, group),
+        nodes.Let("item", nodes.Index("local_id", 0, dtype)),
+        nodes.Let("part", nodes.Index("group_id", 0, dtype)),
+        nodes.Let("parts", nodes.Index("group_count", 0, dtype)),
+        nodes.Let("number", nodes.Index("group_id", 1, dtype)),
+        *made.bases(nodes.Name("number", dtype)),
+        made.begin(),
+        nodes.Let("start", add(multiply(part, width), item)),
+        nodes.Let("stride", multiply(parts, width)),
+        nodes.For(
+            "flat",
+            nodes.Name("start", dtype),
+            made.size,
+            nodes.Name("stride", dtype),
+            tuple(made.step(flat)),
+        ),
+        nodes.Store("tree", item, made.acc),
+        nodes.Barrier(),
+    ]
+    half = group // 2
+    while half:
+        other = nodes.Load("tree", add(item, integer(half, dtype)), made.dtype)
+        name = nodes.Name(f"other{half}", made.dtype)
+        combined = [
+            nodes.Let(name.name, other),
+            *made.combine(name, f"c{half}_"),
+            nodes.Store("tree", item, made.acc),
+        ]
+        below = infer.apply("less", item, integer(half, dtype))
+        body.append(nodes.If(below, tuple(combined)))
+        body.append(nodes.Barrier())
+        half //= 2
+    first = infer.apply("equal", item, integer(0, dtype))
+    at = add(nodes.Name("result_base", dtype), part)
+    body.append(nodes.If(first, (made.end(at),)))
+    return made.kernel("reduce_by_group", body)
