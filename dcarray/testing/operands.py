@@ -10,6 +10,7 @@ import numpy as np
 from ..ops.spec import Op
 
 __all__ = [
+    "bound",
     "distance",
     "library_calls",
     "moderate",
@@ -23,6 +24,9 @@ DType = np.dtype[Any]
 
 NUMBERS = "?bBhHiIlLqQefdFD"
 LENGTH = 1001
+CANCELLING = ("multiply", "square", "power", "float_power", "expm1")
+"""Rows over complex numbers of which a part may be small by cancellation alone: its
+error is measured against the absolute value."""
 
 
 def signatures(op: Op) -> list[tuple[DType, ...]]:
@@ -70,7 +74,18 @@ def scale(op: Op, given: list[HostArray]) -> HostArray | None:
     against."""
     if op.name in ("logaddexp", "logaddexp2"):
         return np.asarray(np.fmax(np.abs(given[0]), np.abs(given[1])))
+    if given[0].dtype.kind == "c" and op.name in CANCELLING:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.abs(op.numpy(*given)))
     return None
+
+
+def bound(op: Op, dtypes: tuple[DType, ...]) -> float:
+    """The row's bound.  A product of complex numbers has one of its own: NumPy rounds
+    each of its parts once or twice, by processor."""
+    if dtypes[0].kind == "c" and op.name in ("multiply", "square"):
+        return max(op.ulp, 2)
+    return op.ulp
 
 
 def distance(got: HostArray, want: HostArray, scale: HostArray | None = None) -> float:
@@ -83,8 +98,8 @@ def distance(got: HostArray, want: HostArray, scale: HostArray | None = None) ->
         return np.inf
     if want.dtype.kind == "c":
         return max(
-            distance(got.real.copy(), want.real.copy()),
-            distance(got.imag.copy(), want.imag.copy()),
+            distance(got.real.copy(), want.real.copy(), scale),
+            distance(got.imag.copy(), want.imag.copy(), scale),
         )
     if want.dtype.kind != "f":
         return 0.0 if np.array_equal(got, want) else np.inf
