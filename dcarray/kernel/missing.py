@@ -1,0 +1,64 @@
+"""Primitives that a dialect lacks, replaced by functions in the kernel language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from . import nodes
+from .anatomy import (
+    copied_sign,
+    floating_remainder,
+    next_number,
+    ones,
+    scaled,
+    to_nearest,
+)
+from .elementary import ELEMENTARY
+from .half import rounded_to_half
+from .lowering import Lowering, Parts
+from .verify import verify
+from .walk import expressions, parts, statements
+
+__all__ = ["REPLACEMENTS", "replace"]
+
+REPLACEMENTS: dict[str, Callable[..., Any]] = {
+    **ELEMENTARY,
+    "copysign": copied_sign,
+    "fmod": floating_remainder,
+    "ldexp": scaled,
+    "nextafter": next_number,
+    "popcount": ones,
+    "rint": to_nearest,
+    "round_to_half": rounded_to_half,
+}
+"""What can be replaced: functions of float32 and float64 (and, for ``popcount``, of
+integers) by the name of the primitive."""
+
+
+def replace(kernel: nodes.Kernel, names: Collection[str]) -> nodes.Kernel:
+    """The kernel without the primitives ``names``, all of them in `REPLACEMENTS`.
+
+    It is to be lowered before: the functions take no complex numbers and no halves.
+    """
+    wanted = {name: REPLACEMENTS[name] for name in names}
+    found = [item for node in statements(kernel.body) for item in expressions(node)]
+    for item in (*found, *kernel.results):
+        for part in parts(item):
+            if isinstance(part, nodes.Apply) and part.primitive in wanted:
+                return verify(_Replacing(kernel, wanted).run())
+    return kernel
+
+
+class _Replacing(Lowering):
+    def __init__(
+        self, kernel: nodes.Kernel, wanted: dict[str, Callable[..., Any]]
+    ) -> None:
+        super().__init__(kernel)
+        self.wanted = wanted
+
+    def operation(self, node: nodes.Apply, operands: Sequence[Parts]) -> Parts:
+        if node.primitive not in self.wanted:
+            return super().operation(node, operands)
+        arguments = [part for (part,) in operands]
+        return self.call(self.wanted[node.primitive], arguments)
