@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["Axes", "collapsed", "is_wide"]
+__all__ = ["Axes", "Strides", "collapsed", "elements", "is_wide"]
 
 Strides = tuple[int, ...]
 
@@ -65,3 +66,9 @@ def is_wide(offsets: Sequence[int], axes: Sequence[Axes]) -> bool:
         if reach >= room:
             return True
     return False
+
+
+def elements(views: Sequence[Any]) -> tuple[list[int], list[Strides]]:
+    """Offsets and strides of `GridView`s, counted in elements."""
+    found = [view.elements() for view in views]
+    return [offset for offset, _ in found], [strides for _, strides in found]

@@ -7,6 +7,7 @@ again by a second launch.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -22,7 +23,7 @@ from ..spec import Op
 from .mapping import loads
 from .parts import INT32, INT64, Indexing, add, integer, multiply, place, unravel
 
-__all__ = ["accumulator", "identity", "reduce_by_group", "reduce_by_item"]
+__all__ = ["Tile", "accumulator", "identity", "reduce_by_group", "reduce_by_item"]
 
 DType = np.dtype[Any]
 
@@ -171,57 +172,97 @@ def reduce_by_item(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """How the work items of a group are laid out: ``width`` results side by side, each
+    reduced by ``height`` items (a power of 2).
+
+    ``along`` says that neighbours reduce for the same result: where the reduced
+    elements are neighbours in memory, rather than the results.
+    """
+
+    width: int
+    height: int
+    along: bool
+
+    @property
+    def items(self) -> int:
+        """Work items of a group."""
+        return self.width * self.height
+
+
 @cache
 def reduce_by_group(
-    program: Program, kept: int, reduced: int, wide: bool, group: int, result: DType
+    program: Program, kept: int, reduced: int, wide: bool, tile: Tile, result: DType
 ) -> nodes.Kernel:
-    """Each group reduces a part of a result: groups along axis 0 of the grid are the
-    parts, those along axis 1 the results.
+    """Each group reduces a part of some results: groups along axis 0 of the grid are
+    the parts, those along axis 1 the results, ``tile.width`` at a time.
 
-    Part ``p`` of result ``r`` is stored ``p`` elements behind the place of the result:
+    Part ``p`` of a result is stored ``p`` elements behind the place of the result:
     where there are several parts, results lie as far apart as there are parts.
     """
     made = _Reduction(program, kept, reduced, wide, result)
     dtype = made.indexing.dtype
-    flat = nodes.Name("flat", dtype)
-    item = nodes.Name("item", dtype)
-    part = nodes.Name("part", dtype)
-    parts = nodes.Name("parts", dtype)
-    width = integer(group, dtype)
+    names = ("item", "column", "lane", "part", "parts", "number", "start", "stride")
+    item, column, lane, part, parts, number, start, stride = (
+        nodes.Name(name, dtype) for name in names
+    )
+    inner = integer(tile.height if tile.along else tile.width, dtype)
+    quotient = infer.apply("truncate_divide", item, inner)
+    remainder = infer.apply("truncate_remainder", item, inner)
+    height, width = integer(tile.height, dtype), integer(tile.width, dtype)
+    first = multiply(nodes.Index("group_id", 1, dtype), width)
+    wanted = add(first, column)
+    size: nodes.Scalar = made.size
+    inside: nodes.Scalar | None = None
+    begin: list[nodes.Statement] = []
+    if tile.width > 1:  # the last group may have columns too many
+        begin.append(nodes.Let("wanted", wanted))
+        wanted = nodes.Name("wanted", dtype)
+        begin.append(nodes.Let("inside", infer.apply("less", wanted, made.count)))
+        inside = nodes.Name("inside", np.dtype(np.bool_))
+        zero = integer(0, dtype)
+        wanted = nodes.Select(inside, wanted, zero, dtype)
+        size = nodes.Select(inside, made.size, zero, dtype)
     body: list[nodes.Statement] = [
-        nodes.Shared("tree", made.dtype, group),
+        nodes.Shared("tree", made.dtype, tile.items),
         nodes.Let("item", nodes.Index("local_id", 0, dtype)),
+        nodes.Let("column", quotient if tile.along else remainder),
+        nodes.Let("lane", remainder if tile.along else quotient),
         nodes.Let("part", nodes.Index("group_id", 0, dtype)),
         nodes.Let("parts", nodes.Index("group_count", 0, dtype)),
-        nodes.Let("number", nodes.Index("group_id", 1, dtype)),
-        *made.bases(nodes.Name("number", dtype)),
+        *begin,
+        nodes.Let("number", wanted),
+        *made.bases(number),
         made.begin(),
-        nodes.Let("start", add(multiply(part, width), item)),
-        nodes.Let("stride", multiply(parts, width)),
+        nodes.Let("start", add(multiply(part, height), lane)),
+        nodes.Let("stride", multiply(parts, height)),
         nodes.For(
             "flat",
-            nodes.Name("start", dtype),
-            made.size,
-            nodes.Name("stride", dtype),
-            tuple(made.step(flat)),
+            start,
+            size,
+            stride,
+            tuple(made.step(nodes.Name("flat", dtype))),
         ),
-        nodes.Store("tree", item, made.acc),
-        nodes.Barrier(),
     ]
-    half = group // 2
+    body.append(nodes.Let("own", add(multiply(lane, width), column)))
+    own = nodes.Name("own", dtype)
+    body += [nodes.Store("tree", own, made.acc), nodes.Barrier()]
+    half = tile.height // 2
     while half:
-        other = nodes.Load("tree", add(item, integer(half, dtype)), made.dtype)
+        at = add(own, integer(half * tile.width, dtype))
         name = nodes.Name(f"other{half}", made.dtype)
         combined = [
-            nodes.Let(name.name, other),
+            nodes.Let(name.name, nodes.Load("tree", at, made.dtype)),
             *made.combine(name, f"c{half}_"),
-            nodes.Store("tree", item, made.acc),
+            nodes.Store("tree", own, made.acc),
         ]
-        below = infer.apply("less", item, integer(half, dtype))
-        body.append(nodes.If(below, tuple(combined)))
-        body.append(nodes.Barrier())
+        below = infer.apply("less", lane, integer(half, dtype))
+        body += [nodes.If(below, tuple(combined)), nodes.Barrier()]
         half //= 2
-    first = infer.apply("equal", item, integer(0, dtype))
+    stores = infer.apply("equal", lane, integer(0, dtype))
+    if inside is not None:
+        stores = infer.apply("bitwise_and", stores, inside)
     at = add(nodes.Name("result_base", dtype), part)
-    body.append(nodes.If(first, (made.end(at),)))
+    body.append(nodes.If(stores, (made.end(at),)))
     return made.kernel("reduce_by_group", body)
