@@ -1,0 +1,37 @@
+"""Convolution and pooling on the CPU: in tiles that stay in cache, on all threads.
+
+`columns` lays the windows of a tile out as a matrix, `convolution` and `weights` feed
+such matrices to BLAS (which `blas` keeps to one thread meanwhile), `taps` does without
+them, and `planes` cuts what treats every plane for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....ops import neural as rows
+from ....ops.spec import Op
+from .convolution import convolution, convolution_input_gradient
+from .planes import by_planes
+from .weights import convolution_weight_gradient
+
+__all__ = ["FUNCTIONS"]
+
+_PRODUCTS: dict[Op, Callable[..., Any]] = {
+    rows.CONVOLUTION: convolution,
+    rows.CONVOLUTION_INPUT_GRADIENT: convolution_input_gradient,
+    rows.CONVOLUTION_WEIGHT_GRADIENT: convolution_weight_gradient,
+}
+
+_BY_PLANES = (
+    *(rows.MAX_POOL, rows.MAX_POOL_WITH_INDICES, rows.SUM_POOL),
+    *(rows.SUM_POOL_GRADIENT, rows.ADAPTIVE_MAX_POOL, rows.ADAPTIVE_SUM_POOL),
+    *(rows.ADAPTIVE_SUM_POOL_GRADIENT, rows.SCATTER_POSITIONS, rows.PLACE_POSITIONS),
+)
+
+FUNCTIONS: dict[Op, Callable[..., Any]] = {
+    **_PRODUCTS,
+    **{row: by_planes(row) for row in _BY_PLANES},
+}
+"""The CPU's own way for rows of `ops.neural`; called like their oracles."""

@@ -1,0 +1,130 @@
+"""The weights' gradient of a convolution: products of the gradient with the windows'
+columns, summed over tiles in float64."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ..threads import available_threads, run_slices
+from .blas import one_blas_thread
+from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
+from .taps import channelwise_weights
+
+__all__ = ["convolution_weight_gradient"]
+
+MOST_ROWS = 1024
+"""Rows of columns (channels × taps) that one slice sums."""
+
+SHARES = 16
+"""Sums that are made side by side; their number does not depend on the threads, and so
+the answer does not either."""
+
+
+def convolution_weight_gradient(
+    x: HostArray,
+    gradient: HostArray,
+    *,
+    stride: Sizes,
+    low: Sizes,
+    dilation: Sizes,
+    kernel: Sizes,
+    groups: int,
+    channels_last: bool,
+) -> HostArray:
+    """As the oracle of the row."""
+    dtype = np.result_type(x, gradient)
+    x = x.astype(dtype, copy=False)
+    gradient = gradient.astype(dtype, copy=False)
+    if channels_last:
+        x, gradient = np.moveaxis(x, -1, 1), np.moveaxis(gradient, -1, 1)
+    window = Window(kernel, stride, low, dilation)
+    width, per_group = gradient.shape[1] // groups, x.shape[1] // groups
+    wide = np.promote_types(dtype, np.float64) if dtype.kind in "fc" else dtype
+    if per_group == 1 and groups > 1 and x.size and gradient.size:
+        total = channelwise_weights(x, gradient, window, wide)
+    elif x.size and gradient.size and window.taps:
+        total = _by_tiles(x, gradient, window, groups, channels_last, wide)
+    else:
+        total = np.zeros((groups, width, per_group, window.taps), wide)
+    return total.astype(dtype, copy=False).reshape(groups * width, per_group, *kernel)
+
+
+def _by_tiles(
+    x: HostArray,
+    gradient: HostArray,
+    window: Window,
+    groups: int,
+    channels_last: bool,
+    wide: np.dtype[Any],
+) -> HostArray:
+    """(groups, channels of the gradient, channels of x, taps)"""
+    width, per_group = gradient.shape[1] // groups, x.shape[1] // groups
+    taps = window.taps
+    total = np.zeros((groups, width, per_group, taps), wide)
+    some_groups = max(1, min(groups, MOST_ROWS // (per_group * taps)))
+    some = max(1, min(per_group, MOST_ROWS // taps))
+    parts = [
+        (range(g, min(groups, g + some_groups)), range(c, min(per_group, c + some)))
+        for g in range(0, groups, some_groups)
+        for c in range(0, per_group, some)
+    ]
+    column = max(256, some_groups * some * taps * x.itemsize // 4)
+    tiles = cut_tiles(x.shape[0], 1, gradient.shape[2:], column, SHARES)
+    shares = max(1, min(len(tiles), SHARES // len(parts)))
+    edges = [len(tiles) * k // shares for k in range(shares + 1)]
+    jobs = [(part, tiles[a:b]) for part in parts for a, b in itertools.pairwise(edges)]
+    sums: list[HostArray | None] = [None] * len(jobs)
+
+    def task(number: int) -> None:
+        (some, own), mine = jobs[number]
+        workspace = Workspace(x.dtype, channels_last)
+        first = some.start * per_group + own.start
+        channels = range(first, first + len(some) * len(own))
+        results = gradient[:, some.start * width : some.stop * width]
+        mine = [Tile(tile.images, some, tile.positions) for tile in mine]
+        sums[number] = _summed(x, results, channels, mine, window, workspace, wide)
+
+    with one_blas_thread():
+        run_slices(task, len(jobs), available_threads())
+    for ((some, own), _), found in zip(jobs, sums):
+        assert found is not None
+        if channels_last:
+            found = found.reshape(len(some), width, taps, len(own)).swapaxes(2, 3)
+        else:
+            found = found.reshape(len(some), width, len(own), taps)
+        total[some.start : some.stop, :, own.start : own.stop] += found
+    return total
+
+
+def _summed(
+    x: HostArray,
+    gradient: HostArray,
+    channels: range,
+    tiles: list[Tile],
+    window: Window,
+    workspace: Workspace,
+    wide: np.dtype[Any],
+) -> HostArray:
+    """(groups, channels of the gradient, rows of the columns), over some tiles."""
+    groups = len(tiles[0].groups)
+    width = gradient.shape[1] // groups
+    rows = len(channels) // groups * window.taps
+    total = np.zeros((groups, width, rows), wide)
+    made = workspace.array("product", total.shape)
+    for tile in tiles:
+        columns = workspace.columns(x, tile, channels, window)
+        part = gradient[
+            tile.images.start : tile.images.stop,
+            :,
+            *[slice(p.start, p.stop) for p in tile.positions],
+        ]
+        flat = np.moveaxis(part, 1, 0)
+        matrices = workspace.matrices("gradient", 1, groups * width, tile.count)
+        np.copyto(matrices.reshape(flat.shape), flat)
+        mine = matrices.reshape(groups, width, tile.count)
+        np.matmul(mine, columns.swapaxes(1, 2), out=made)
+        np.add(total, made, out=total)
+    return total
