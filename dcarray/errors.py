@@ -25,6 +25,8 @@ Mistakes that NumPy knows keep NumPy's own types (`ValueError`, `IndexError`,
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "CompileError",
     "ConfigError",
@@ -128,9 +130,41 @@ class DeviceLostError(DeviceError):
 class ValidationError(DeviceError):
     """The result of a group is not what a second device computed.
 
-    The message shows the first element that differs, the two results, the bound, and
-    what the group read there; `source` is the kernel's text.
+    `source` is the text of the kernel.
+
+    Parameters
+    ----------
+    message : str
+    index : tuple of int
+        The first element that differs, in C order.
+    got, wanted : NumPy scalar
+        What the device and the second device have there.
+    bound : float
+        How far apart they may be.
+    inputs : dict
+        What the group read there, by name: ``leaf0`` ... and ``scalar0`` ...; for a
+        reduction the whole row.
+    **facts
+        As for `DeviceError`.
     """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        index: tuple[int, ...],
+        got: Any,
+        wanted: Any,
+        bound: float,
+        inputs: dict[str, Any],
+        **facts: Any,
+    ) -> None:
+        super().__init__(message, **facts)
+        self.index = index
+        self.got = got
+        self.wanted = wanted
+        self.bound = bound
+        self.inputs = inputs
 
 
 class DeviceMismatchError(ValueError):

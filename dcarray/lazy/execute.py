@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.base import Backend, Executable
+from ..backends.base import Backend
 from ..backends.buffer import Buffer
-from ..backends.registry import AUTO, Device, backend_for, when_removed
-from ..errors import UnsupportedError
+from ..backends.registry import AUTO, Device, backend_for
 from ..layout import Layout, reduced_strides, view_host
 from ..ops.elementwise import CAST
-from ..ops.program import Program
 from ..ops.spec import Op, Signature
 from ..profile import Event, count, emit, is_active
-from . import errstate, recover, route
+from . import errstate, recover, route, validate
+from .compiled import executable_for
 from .fuse import Group, Target, fuse
 from .graph import Read, State, Value, lock, pending_readers
 from .places import Accumulator, Into
@@ -31,7 +30,6 @@ from .record import record
 __all__ = [
     "evaluate",
     "flush_readers",
-    "forget",
     "host_view",
     "reduce",
     "view_on",
@@ -40,7 +38,6 @@ __all__ = [
 
 HostArray = np.ndarray[Any, Any]
 
-_executables: dict[tuple[str, Program], Executable] = {}
 _done = threading.Condition(lock)
 
 
@@ -122,7 +119,7 @@ def _run(
 
     def attempt(backend: Backend) -> None:
         nonlocal raised
-        executable, is_new = _executable(backend, group.program)
+        executable, is_new = executable_for(backend, group.program)
         inputs = [view_on(backend, read) for read in group.leaves]
         outputs = []
         written = None
@@ -166,7 +163,10 @@ def _run(
             route.measure(backend, work_of(group, into), launched)
 
     try:
+        second = validate.begin(group, into)
         ran_on = recover.run(attempt, lambda: work_of(group, into), device)
+        if second is not None:
+            second.compare(ran_on, accumulator)
     except Exception as error:
         _end(group, State.FAILED, error)
         raise
@@ -219,22 +219,6 @@ def work_of(group: Group, into: Into | None = None) -> route.Work:
         tuple(dict.fromkeys(reads)),
         sum([elements * value.dtype.itemsize for value, _ in group.outputs]),
     )
-
-
-def _executable(backend: Backend, program: Program) -> tuple[Executable, bool]:
-    """The compiled form of a program, and whether it was compiled just now."""
-    key = (backend.device, program)
-    found = _executables.get(key)
-    is_new = found is None
-    if found is None:
-        unsupported = set(program.slot_dtypes()) - backend.supported
-        if unsupported:
-            listed = ", ".join(sorted(map(str, unsupported)))
-            raise UnsupportedError(
-                f"{program.describe()}: {backend.device} does not support {listed}"
-            )
-        found = _executables[key] = backend.compile(program)
-    return found, is_new
 
 
 # ----------------------------------------------------------------------------- writing
@@ -395,12 +379,3 @@ def reduce(
     _run(group, device, accumulator=accumulator)
     assert accumulator.buffer is not None
     return accumulator.buffer, layout
-
-
-def forget(device: str) -> None:
-    """Forget the kernels of a device."""
-    for key in [key for key in _executables if key[0] == device]:
-        del _executables[key]
-
-
-when_removed(forget)

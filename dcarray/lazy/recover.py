@@ -25,7 +25,7 @@ from ..errors import (
 from ..profile import Event, emit
 from . import route
 
-__all__ = ["empty", "fallback_allowed", "place", "run"]
+__all__ = ["empty", "fallback_allowed", "place", "run", "with_relief"]
 
 
 _ONLY_CPU = ["cpu"]
@@ -91,7 +91,7 @@ def _first_that_can(
         if last is not None and label not in labels:
             fallback_allowed(work.name, label, last)
         try:
-            _with_relief(attempt, backend, work)
+            with_relief(attempt, backend, work)
         except (CompileError, LaunchError, DeviceLostError, OutOfMemoryError) as error:
             if label == "cpu":
                 raise
@@ -136,7 +136,7 @@ def fallback_allowed(name: str, label: str, reason: Exception | None = None) -> 
     emit(Event("fallback", name, label))
 
 
-def _with_relief(
+def with_relief(
     attempt: Callable[[Backend], None], backend: Backend, work: route.Work
 ) -> None:
     """Do ``attempt``, again after each way of making room."""
@@ -162,7 +162,7 @@ def place(buffer: Buffer, label: str) -> None:
     """
     work = route.Work("copy", buffer.nbytes, 0, (), buffer.nbytes)
     with gate:
-        _with_relief(lambda backend: buffer.read_on(backend), backend_for(label), work)
+        with_relief(lambda backend: buffer.read_on(backend), backend_for(label), work)
 
 
 def empty(nbytes: int, label: str) -> Buffer:
@@ -176,7 +176,7 @@ def empty(nbytes: int, label: str) -> Buffer:
     made: list[Buffer] = []
     work = route.Work("empty", nbytes, 0, (), nbytes)
     with gate:
-        _with_relief(
+        with_relief(
             lambda backend: made.append(Buffer.empty(backend, nbytes)),
             backend_for(label),
             work,
