@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..kernel import nodes
 from ..kernel.lower import lower
+from ..kernel.missing import replace
 from ..kernel.rewrite import inline_single_uses
 from ..kernel.walk import statements
 from .dialect import Dialect, code_of
@@ -66,7 +67,7 @@ def render(kernel: nodes.Kernel, dialect: Dialect) -> str:
         The language lacks a dtype or an operation.
     """
     assert not kernel.results, f"{kernel.name} returns values"
-    lowered = inline_single_uses(lower(kernel))
+    lowered = inline_single_uses(replace(lower(kernel), dialect.missing))
     return _Writer(lowered, dialect).text()
 
 

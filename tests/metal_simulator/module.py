@@ -15,7 +15,7 @@ import sys
 import threading
 import types
 from collections import Counter, namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from .library import CompilationError, Library, compiler
@@ -430,26 +430,19 @@ class Simulator:
 
 
 @contextlib.contextmanager
-def installed(
-    simulator: Simulator, forget: Callable[[], None] = lambda: None
-) -> Iterator[Simulator]:
-    """Let ``import Metal`` find the simulator.
-
-    Parameters
-    ----------
-    simulator : Simulator
-    forget : callable
-        Called before and after, for what is remembered of the module.
-    """
+def installed(simulator: Simulator) -> Iterator[Simulator]:
+    """Let ``import Metal`` and ``import objc`` find the simulator."""
     assert compiler(), "the simulated Metal device needs g++"
-    before = sys.modules.get("Metal")
-    sys.modules["Metal"] = simulator.module()
-    forget()
+    bridge: Any = types.ModuleType("objc")
+    bridge.autorelease_pool = contextlib.nullcontext
+    modules = {"Metal": simulator.module(), "objc": bridge}
+    before = {name: sys.modules.get(name) for name in modules}
+    sys.modules.update(modules)
     try:
         yield simulator
     finally:
-        if before is None:
-            del sys.modules["Metal"]
-        else:
-            sys.modules["Metal"] = before
-        forget()
+        for name, module in before.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module
