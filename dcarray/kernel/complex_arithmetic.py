@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .language import Scalar, absolute, isfinite, isinf, isnan
+from .language import Scalar, absolute, isfinite, isinf, isnan, rint
 
 __all__ = ["ARITHMETIC"]
 
@@ -44,6 +44,10 @@ def negative(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar]:
 
 def conjugate(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar]:
     return a, -b
+
+
+def whole(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar]:
+    return rint(a), rint(b)
 
 
 def real(a: Scalar, b: Scalar) -> Scalar:
@@ -102,6 +106,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "divide": divide,
     "negative": negative,
     "conjugate": conjugate,
+    "rint": whole,
     "real": real,
     "imag": imag,
     "equal": equal,

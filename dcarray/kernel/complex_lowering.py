@@ -16,7 +16,7 @@ from ..errors import UnsupportedError
 from . import nodes
 from .complex_arithmetic import ARITHMETIC
 from .complex_functions import FUNCTIONS
-from .lowering import Lowering, Parts, convert
+from .lowering import Lowering, Parts, convert, involves
 from .verify import verify
 
 __all__ = ["lower_complex"]
@@ -37,6 +37,8 @@ def lower_complex(kernel: nodes.Kernel) -> nodes.Kernel:
     UnsupportedError
         A complex element is changed in one step by something else than an addition.
     """
+    if not involves(kernel, lambda dtype: dtype.kind == "c"):
+        return kernel
     return verify(_Complex(kernel).run())
 
 

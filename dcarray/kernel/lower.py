@@ -21,6 +21,8 @@ def lower(kernel: nodes.Kernel) -> nodes.Kernel:
       parts, a complex result two.
     * A float16 parameter or result becomes a float32.  Arrays of float16 stay: a load
       is inside of a cast to float32, a cast to float16 inside of a store.
+    * The same for bfloat16 and the dtypes with 8 bits of ml_dtypes, but that their
+      arrays become arrays of their bits.
 
     Raises
     ------

@@ -7,7 +7,7 @@ casts and elements of arrays are; statements and variables follow from that here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -15,8 +15,9 @@ import numpy as np
 
 from . import nodes
 from .splice import Parts, Writer, taken_names
+from .walk import expressions, parts, statements
 
-__all__ = ["Lowering", "Parts"]
+__all__ = ["Lowering", "Parts", "convert", "involves"]
 
 DType: TypeAlias = np.dtype[Any]
 
@@ -235,3 +236,16 @@ class Lowering(Writer):
 def convert(operand: nodes.Scalar, dtype: DType) -> nodes.Scalar:
     """A cast, unless there is nothing to do."""
     return operand if operand.dtype == dtype else nodes.Cast(operand, dtype)
+
+
+def involves(kernel: nodes.Kernel, wanted: Callable[[DType], bool]) -> bool:
+    """Whether there is a parameter, element or value of such a dtype."""
+    found = {item.dtype for item in kernel.parameters}
+    given = list(kernel.results)
+    for node in statements(kernel.body):
+        given.extend(expressions(node))
+        if isinstance(node, nodes.Shared):
+            found.add(node.dtype)
+    for item in given:
+        found.update(part.dtype for part in parts(item))
+    return any(map(wanted, found))

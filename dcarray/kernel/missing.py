@@ -15,7 +15,7 @@ from .anatomy import (
     to_nearest,
 )
 from .elementary import ELEMENTARY
-from .half import rounded_to_half
+from .formats import HALF
 from .lowering import Lowering, Parts
 from .verify import verify
 from .walk import expressions, parts, statements
@@ -30,7 +30,7 @@ REPLACEMENTS: dict[str, Callable[..., Any]] = {
     "nextafter": next_number,
     "popcount": ones,
     "rint": to_nearest,
-    "round_to_half": rounded_to_half,
+    "round_to_half": HALF.rounded,
 }
 """What can be replaced: functions of float32 and float64 (and, for ``popcount``, of
 integers) by the name of the primitive."""

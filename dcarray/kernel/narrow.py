@@ -1,12 +1,13 @@
-"""Numbers of 16 bits → singles that hold nothing but such numbers.
+"""Numbers of 16 and 8 bits → singles that hold nothing but such numbers.
 
-Every operation computes in float32 and is rounded afterwards, as NumPy does it.  Only
-elements of arrays stay narrow: they are converted where they are loaded and stored.
+Every operation computes in float32 and is rounded afterwards, as NumPy and ml_dtypes do
+it.  Only elements of arrays stay narrow: they are converted where they are loaded and
+stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -14,8 +15,8 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from . import nodes
-from .half import bits_to_half, double_to_half, half_to_bits, next_half
-from .lowering import Lowering, Parts, convert
+from .formats import format_of, is_narrow, rounded_to_odd
+from .lowering import Lowering, Parts, convert, involves
 from .verify import verify
 
 __all__ = ["lower_narrow"]
@@ -32,26 +33,24 @@ _EXACT = frozenset(
         *("floor", "ceil", "trunc", "rint"),
     )
 )
-"""Operations that give a half for halves without rounding."""
-_IN_BITS: dict[str, Callable[..., Any]] = {
-    "float_to_bits": half_to_bits,
-    "bits_to_float": bits_to_half,
-    "nextafter": next_half,
-}
-"""Operations that are another one in float32."""
+"""Operations that give a narrow number for narrow ones without rounding."""
 
 
 def lower_narrow(kernel: nodes.Kernel) -> nodes.Kernel:
-    """A kernel that computes with float32 where there was float16.
+    """A kernel that computes with float32 where there was a narrower dtype.
 
-    The only casts between the two that remain are those of a loaded element and of an
-    element to be stored.
+    The only casts between float16 and float32 that remain are those of a loaded element
+    and of an element to be stored.  An array of bfloat16 or of a dtype with 8 bits
+    becomes one of unsigned integers, its bits.
 
     Raises
     ------
     UnsupportedError
-        A narrow element is changed in one step.
+        A narrow element is changed in one step, or the kernel has a dtype of ml_dtypes
+        of another kind.
     """
+    if not involves(kernel, is_narrow):
+        return kernel
     return verify(_Narrow(kernel).run())
 
 
@@ -59,43 +58,66 @@ class _Narrow(Lowering):
     def dtypes(self, dtype: DType) -> tuple[DType, ...]:
         return (_wide(dtype),)
 
+    def stored(self, dtype: DType) -> DType:
+        if not is_narrow(dtype) or dtype == HALF:
+            return dtype
+        return np.dtype(f"u{dtype.itemsize}")
+
     def constant(self, node: nodes.Constant) -> Parts:
         return (replace(node, dtype=_wide(node.dtype)),)
 
     def operation(self, node: nodes.Apply, operands: Sequence[Parts]) -> Parts:
         arguments = tuple([part for (part,) in operands])
-        narrow = any(item.dtype == HALF for item in (node, *node.arguments))
-        if narrow and node.primitive in _IN_BITS:
-            return self.call(_IN_BITS[node.primitive], arguments)
+        first = format_of(node.arguments[0].dtype)
+        if first is not None and node.primitive == "float_to_bits":
+            return self.call(first.to_bits, arguments)
+        narrow = format_of(node.dtype)
+        if narrow is not None and node.primitive == "bits_to_float":
+            return self.call(narrow.from_bits, arguments)
+        if narrow is not None and node.primitive == "nextafter":
+            return self.call(narrow.following, arguments)
         found = nodes.Apply(node.primitive, arguments, _wide(node.dtype))
-        if node.dtype != HALF or node.primitive in _EXACT:
-            return (found,)
-        return (_rounded(found),)
+        return (found,) if node.primitive in _EXACT else self.rounded(found, node.dtype)
+
+    def rounded(self, value: nodes.Scalar, dtype: DType) -> Parts:
+        """A float32 as a number of ``dtype``."""
+        narrow = format_of(dtype)
+        if narrow is None:
+            return (value,)
+        if dtype == HALF:
+            return (nodes.Apply("round_to_half", (value,), SINGLE),)
+        return self.call(narrow.rounded, (value,))
 
     def cast(self, node: nodes.Cast, operand: Parts) -> Parts:
         (value,) = operand
-        source = node.argument.dtype
-        if node.dtype != HALF:
+        if format_of(node.dtype) is None:
             return (convert(value, node.dtype),)
-        if source == DOUBLE:
-            return self.call(double_to_half, (value,))
-        single = convert(value, SINGLE)
-        return (single if _fits(source) else _rounded(single),)
+        # ml_dtypes converts to float32 first, and so rounds twice.
+        if node.argument.dtype == DOUBLE and node.dtype == HALF:
+            (value,) = self.call(rounded_to_odd, (value,))
+        return self.rounded(convert(value, SINGLE), node.dtype)
 
     # ------------------------------------------------------------------ arrays
     def load(self, node: nodes.Load, index: nodes.Scalar) -> Parts:
-        stored = self.elements(node.array, node.dtype)
-        return (convert(nodes.Load(node.array, index, stored), _wide(node.dtype)),)
+        given = self.elements(node.array, node.dtype)
+        element = nodes.Load(node.array, index, given)
+        narrow = format_of(node.dtype)
+        if narrow is not None and given.kind == "u":
+            return self.call(narrow.from_bits, (element,))
+        return (convert(element, _wide(node.dtype)),)
 
     def store(self, node: nodes.Store, index: nodes.Scalar, value: Parts) -> None:
-        stored = self.elements(node.array, node.value.dtype)
-        found = convert(value[0], stored)
+        given = self.elements(node.array, node.value.dtype)
+        narrow = format_of(node.value.dtype)
+        if narrow is not None and given.kind == "u":
+            value = self.call(narrow.to_bits, value)
+        found = convert(value[0], given)
         self.statements.append(nodes.Store(node.array, index, found))
 
     def elements(self, array: str, dtype: DType) -> DType:
         """What an array holds: those that a group shares are not narrow."""
         given = {item.name for item in self.kernel.parameters}
-        return dtype if array in given else _wide(dtype)
+        return self.stored(dtype) if array in given else _wide(dtype)
 
     def shared(self, node: nodes.Shared) -> nodes.Shared:
         return replace(node, dtype=_wide(node.dtype))
@@ -107,20 +129,15 @@ class _Narrow(Lowering):
         value: Parts,
         expected: Parts | None,
     ) -> None:
-        if node.value.dtype == HALF:
+        if is_narrow(node.value.dtype):
             what = f"atomic {node.operation} of {node.value.dtype}"
             raise UnsupportedError(f"{self.kernel.name}: {what}")
         super().atomic(node, index, value, expected)
 
 
 def _wide(dtype: DType) -> DType:
-    return SINGLE if dtype == HALF else dtype
-
-
-def _rounded(value: nodes.Scalar) -> nodes.Scalar:
-    return nodes.Apply("round_to_half", (value,), SINGLE)
-
-
-def _fits(dtype: DType) -> bool:
-    """Whether every number of a dtype is a half."""
-    return dtype.itemsize == 1
+    if not is_narrow(dtype):
+        return dtype
+    if format_of(dtype) is None:
+        raise UnsupportedError(f"kernels do not compute with {dtype}")
+    return SINGLE

@@ -194,4 +194,5 @@ _VALUES: dict[str, tuple[type, ...]] = {
     "u": (int,),
     "f": (float,),
     "c": (complex,),
+    "V": (float,),  # dtypes of ml_dtypes
 }
