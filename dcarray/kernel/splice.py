@@ -7,6 +7,7 @@ more than the renaming of their variables.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -20,7 +21,7 @@ from .rewrite import simplify
 from .verify import verify
 from .walk import rebuild, statements
 
-__all__ = ["Writer", "function_kernel", "taken_names"]
+__all__ = ["Parts", "Writer", "function_kernel", "spliced", "taken_names"]
 
 DType: TypeAlias = np.dtype[Any]
 Parts: TypeAlias = tuple[nodes.Scalar, ...]
@@ -57,6 +58,9 @@ class Writer:
     def __init__(self, taken: set[str]) -> None:
         self.taken = taken
         self.counts: dict[str, int] = {}
+        # Names of functions' variables begin with the number of the call.
+        found = [re.match(r"f(\d+)_", name) for name in taken]
+        self.calls = 1 + max([int(match[1]) for match in found if match], default=-1)
         self.statements: list[nodes.Statement] = []
 
     def fresh(self, name: str) -> str:
@@ -81,62 +85,66 @@ class Writer:
         """The results of a function in the kernel language; its statements are
         written."""
         kernel = function_kernel(function, tuple([item.dtype for item in arguments]))
-        known: dict[str, nodes.Scalar] = {}
-        for parameter, argument in zip(kernel.parameters, arguments, strict=True):
-            known[parameter.name] = self.bind(parameter.name, argument)
-        self.statements.extend(self._renamed(kernel.body, known))
-        return tuple([rebuild(item, _renaming(known)) for item in kernel.results])
-
-    def _renamed(
-        self, body: nodes.Body, known: dict[str, nodes.Scalar]
-    ) -> list[nodes.Statement]:
-        """The statements of a scalar function with fresh names for its variables."""
-        change = _renaming(known)
-        out: list[nodes.Statement] = []
-        for node in body:
-            if isinstance(node, nodes.Let):
-                value = rebuild(node.value, change)
-                name = self.fresh(node.name)
-                known[node.name] = nodes.Name(name, value.dtype)
-                out.append(nodes.Let(name, value))
-            elif isinstance(node, nodes.Assign):
-                variable = known[node.name]
-                assert isinstance(variable, nodes.Name)
-                out.append(nodes.Assign(variable.name, rebuild(node.value, change)))
-            elif isinstance(node, nodes.If):
-                condition = rebuild(node.condition, change)
-                then = tuple(self._renamed(node.body, known))
-                otherwise = tuple(self._renamed(node.otherwise, known))
-                out.append(nodes.If(condition, then, otherwise))
-            elif isinstance(node, nodes.While):
-                condition = rebuild(node.condition, change)
-                inner = tuple(self._renamed(node.body, known))
-                out.append(nodes.While(condition, inner))
-            else:
-                assert isinstance(node, nodes.For), f"{node} in a scalar function"
-                name = self.fresh(node.name)
-                bounds = [
-                    rebuild(item, change) for item in (node.start, node.stop, node.step)
-                ]
-                known[node.name] = nodes.Name(name, bounds[0].dtype)
-                inner = tuple(self._renamed(node.body, known))
-                out.append(
-                    replace(
-                        node,
-                        name=name,
-                        start=bounds[0],
-                        stop=bounds[1],
-                        step=bounds[2],
-                        body=inner,
-                    )
-                )
-        return out
+        given = [
+            self.bind(parameter.name, argument)
+            for parameter, argument in zip(kernel.parameters, arguments, strict=True)
+        ]
+        body, results = spliced(kernel, given, f"f{self.calls}_")
+        self.calls += 1
+        self.statements.extend(body)
+        return results
 
 
-def _renaming(
-    known: dict[str, nodes.Scalar],
-) -> Callable[[nodes.Scalar], nodes.Scalar]:
+def spliced(
+    kernel: nodes.Kernel, given: Sequence[nodes.Scalar], prefix: str
+) -> tuple[nodes.Body, tuple[nodes.Scalar, ...]]:
+    """Statements and results of a scalar function, its parameters replaced by ``given``
+    and its variables renamed."""
+    known = {
+        parameter.name: operand
+        for parameter, operand in zip(kernel.parameters, given, strict=True)
+    }
+
     def change(node: nodes.Scalar) -> nodes.Scalar:
-        return known[node.name] if isinstance(node, nodes.Name) else node
+        if isinstance(node, nodes.Name):
+            return known.get(node.name) or nodes.Name(prefix + node.name, node.dtype)
+        return node
 
-    return change
+    renamed = _Renaming(prefix, change)
+    results = tuple([rebuild(result, change) for result in kernel.results])
+    return renamed.body(kernel.body), results
+
+
+class _Renaming:
+    """Gives the variables of a body other names."""
+
+    def __init__(
+        self, prefix: str, change: Callable[[nodes.Scalar], nodes.Scalar]
+    ) -> None:
+        self.prefix = prefix
+        self.change = change
+
+    def body(self, body: nodes.Body) -> nodes.Body:
+        return tuple([self.statement(node) for node in body])
+
+    def statement(self, node: nodes.Statement) -> nodes.Statement:
+        change = self.change
+        if isinstance(node, (nodes.Let, nodes.Assign)):
+            name = self.prefix + node.name
+            return replace(node, name=name, value=rebuild(node.value, change))
+        if isinstance(node, nodes.If):
+            return nodes.If(
+                rebuild(node.condition, change),
+                self.body(node.body),
+                self.body(node.otherwise),
+            )
+        if isinstance(node, nodes.While):
+            return nodes.While(rebuild(node.condition, change), self.body(node.body))
+        assert isinstance(node, nodes.For), f"{node} in a scalar function"
+        return nodes.For(
+            self.prefix + node.name,
+            rebuild(node.start, change),
+            rebuild(node.stop, change),
+            rebuild(node.step, change),
+            self.body(node.body),
+        )
