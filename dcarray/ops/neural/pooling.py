@@ -91,7 +91,7 @@ def _take_larger(
 ) -> None:
     """Put what is larger in the place of what was best, and its place beside it."""
     better = (found > best) | (index < 0)
-    if found.dtype.kind == "f":
+    if found.dtype.kind not in "biu":
         better |= np.isnan(found) & ~np.isnan(best)
     np.copyto(best, found, where=better)
     np.copyto(index, places, where=better)
