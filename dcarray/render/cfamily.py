@@ -16,6 +16,7 @@ from ..errors import UnsupportedError
 from ..kernel import nodes
 from ..kernel.lower import lower
 from ..kernel.missing import replace
+from ..kernel.narrowing import round_early
 from ..kernel.rewrite import inline_single_uses
 from ..kernel.walk import statements
 from .dialect import Dialect, code_of
@@ -23,6 +24,8 @@ from .dialect import Dialect, code_of
 __all__ = ["render"]
 
 DType = np.dtype[Any]
+
+SINGLE = np.dtype(np.float32)
 
 _INFIX = {
     "add": "+",
@@ -67,8 +70,8 @@ def render(kernel: nodes.Kernel, dialect: Dialect) -> str:
         The language lacks a dtype or an operation.
     """
     assert not kernel.results, f"{kernel.name} returns values"
-    lowered = inline_single_uses(replace(lower(kernel), dialect.missing))
-    return _Writer(lowered, dialect).text()
+    lowered = round_early(replace(lower(kernel), dialect.missing))
+    return _Writer(inline_single_uses(lowered), dialect).text()
 
 
 class _Writer:
@@ -195,8 +198,11 @@ class _Writer:
         place = f"{self.name(node.array)}[{self.scalar(node.index)}]"
         value = node.value
         if dtype.kind == "f" and dtype.itemsize == 2:
-            assert isinstance(value, nodes.Cast)
-            given = self.scalar(value.argument)
+            if isinstance(value, nodes.Constant):
+                given = self.constant(nodes.Constant(value.value, SINGLE))
+            else:
+                assert isinstance(value, nodes.Cast)
+                given = self.scalar(value.argument)
             return self.dialect.functions["store_half"].format(
                 given, name=self.name(node.array), index=self.scalar(node.index)
             )
