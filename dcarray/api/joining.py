@@ -159,7 +159,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return concatenate(rows, 0, dtype=dtype, casting=casting)
 
 
-@hosted(np.row_stack)
+@hosted(getattr(np, "row_stack", np.vstack))
 def row_stack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """`vstack`, by a name that NumPy will drop."""
     return vstack(tup, dtype=dtype, casting=casting)

@@ -228,11 +228,16 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array parameter; ``writable`` ones may be stored to."""
+    """An array parameter; ``writable`` ones may be stored to.
+
+    ``apart`` promises that no work item reads from it what another one stores, through
+    this parameter or any other.
+    """
 
     name: str
     dtype: DType
     writable: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

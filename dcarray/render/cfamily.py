@@ -143,7 +143,12 @@ class _Writer:
             type=self.type_of(item.dtype),
             name=self.name(item.name),
             position=place,
+            restrict=self.restrict(item),
         )
+
+    def restrict(self, item: nodes.Value | nodes.Array) -> str:
+        """What lets a compiler read ahead of stores."""
+        return self.dialect.restrict if getattr(item, "apart", False) else ""
 
     def name(self, name: str) -> str:
         return f"{name}_" if name in self.dialect.reserved else name

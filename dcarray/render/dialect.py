@@ -73,7 +73,8 @@ class Dialect:
     header : str
         Before the kernel's name, ``__kernel void`` say.
     array, number : str
-        Templates of parameters: ``{const}``, ``{type}``, ``{name}``, ``{position}``.
+        Templates of parameters: ``{const}``, ``{type}``, ``{name}``, ``{position}``,
+        ``{restrict}``.
     packed : str
         Template of one parameter in place of all numbers, a ``struct`` of them in their
         order: ``{type}``, ``{name}``, ``{position}``.  Positions then count arrays.
@@ -87,6 +88,8 @@ class Dialect:
     atomic : callable
         ``(operation, code, type, is_shared) -> (helper text, name of the function)``;
         raises `UnsupportedError`.
+    restrict : str
+        The qualifier of pointers to arrays that nobody else stores to.
     missing : frozenset of str
         Primitives that it lacks: their bodies are spelled instead.
     suffixes : mapping of str to str
@@ -106,6 +109,7 @@ class Dialect:
     packed: str = ""
     extra: str = ""
     preamble: str = ""
+    restrict: str = ""
     missing: frozenset[str] = frozenset()
     suffixes: Mapping[str, str] = field(default_factory=dict)
 

@@ -114,12 +114,13 @@ OPENCL = Dialect(
         "group_count": "get_num_groups({axis})",
     },
     header="__kernel void",
-    array="__global {const}{type} *{name}",
+    array="__global {const}{type} *{restrict}{name}",
     number="{type} {name}",
     shared="__local {type} {name}[{size}];",
     barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
     atomic=_atomic,
     preamble=_PREAMBLE,
+    restrict="restrict ",
     suffixes={"f4": "f", "u4": "u", "i8": "L", "u8": "UL"},
 )
 """OpenCL C 1.2, with doubles and 64-bit atomics where the device has them."""

@@ -64,12 +64,15 @@ class Limits:
         Bytes of memory that a group shares.
     items : int
         Work items of a group in maps and reductions.
+    ahead : int
+        Elements that an item of theirs reads before it computes.
     """
 
     group: int
     units: int
     shared: int
     items: int
+    ahead: int = 1
 
 
 class GridBackend(ABC):

@@ -64,7 +64,7 @@ class GridExecutable:
         if ndim <= 1 and all(row in ((1,), ()) for row in axes.strides):
             ndim = 0
         wide = is_wide(offsets, (axes,))
-        kernel = map_kernel(self.program, ndim, wide)
+        kernel = map_kernel(self.program, ndim, wide, self.backend.limits.ahead)
         numbers = [axes.size, *offsets]
         if ndim:
             numbers += axes.lengths[1:]

@@ -12,7 +12,7 @@ from ...ops.program import Program, Reduction
 from .geometry import Axes, Strides, collapsed, elements, is_wide
 
 if TYPE_CHECKING:
-    from .backend import GridBackend, GridView
+    from .backend import GridBackend, GridView, Limits
 
 __all__ = ["reduce"]
 
@@ -55,7 +55,7 @@ def reduce(
         run = _Launch(backend, program, views, scalars, reduced, offsets)
         run(target, kept, offset, None, 1)
         return
-    tile = _tile(kept, reduced, limits.items)
+    tile = _tile(kept, reduced, limits)
     groups = -(-count // tile.width)
     parts = max(1, limits.units * WAVES // groups)
     parts = min(parts, -(-reduced.size // (tile.height * EACH)))
@@ -74,7 +74,7 @@ def reduce(
     again = Program((partial,), (), (), (), last)
     inner = Axes((parts,), ((1,),))
     run = _Launch(backend, again, [scratch], (), inner, [0])
-    tile = _tile(kept, inner, limits.items)
+    tile = _tile(kept, inner, limits)
     run(target, Axes(kept.lengths, (steps, kept.strides[-1])), offset, tile, 1)
 
 
@@ -126,14 +126,15 @@ class _Launch:
         self.backend.run(kernel, grid, group, [*memories, *self.scalars, *numbers])
 
 
-def _tile(kept: Axes, reduced: Axes, items: int) -> Tile:
+def _tile(kept: Axes, reduced: Axes, limits: Limits) -> Tile:
     """A layout of a group in which neighbours read neighbours in memory."""
+    items, ahead = limits.items, limits.ahead
     fast = _fastest(reduced)
     if kept.lengths and _fastest(kept) < fast:
         width = min(ABREAST, items)
-        return Tile(width, items // width, along=False)
+        return Tile(width, items // width, False, ahead)
     height = min(items, 1 << (reduced.size - 1).bit_length())
-    return Tile(items // height, height, along=True)
+    return Tile(items // height, height, True, ahead)
 
 
 def _fastest(axes: Axes) -> int:

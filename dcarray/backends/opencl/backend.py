@@ -84,6 +84,7 @@ class OpenClBackend(GridBackend):
             units=int(handle.max_compute_units),
             shared=int(handle.local_mem_size),
             items=min(group, 64 if is_cpu else 256),
+            ahead=1 if is_cpu else 4,
         )
         self.pool: Pool[Any] = Pool(
             self.device, self._allocate, self._free, self._clear

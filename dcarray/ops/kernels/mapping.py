@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from functools import cache
 
-from ...kernel import nodes
+import numpy as np
+
+from ...kernel import infer, nodes
 from ...kernel.rewrite import simplify
 from ...kernel.verify import verify
 from ..inline import inlined, spliced
 from ..program import Program
-from .parts import INT32, INT64, Indexing, add, place, unravel
+from .parts import INT32, INT64, Indexing, add, integer, multiply, place, unravel
 
 __all__ = ["loads", "map_kernel"]
 
+BOOL = np.dtype(np.bool_)
+
 
 @cache
-def map_kernel(program: Program, ndim: int, wide: bool) -> nodes.Kernel:
+def map_kernel(program: Program, ndim: int, wide: bool, ahead: int = 1) -> nodes.Kernel:
     """Every element of the outputs, each by one work item; items take several in turn.
 
     Parameters
@@ -26,6 +30,9 @@ def map_kernel(program: Program, ndim: int, wide: bool) -> nodes.Kernel:
         Axes of the shape; 0 where all operands lie without gaps in the same order.
     wide : bool
         Whether an index needs 64 bits.
+    ahead : int
+        Elements that a work item reads before it computes: a device that hides the time
+        of one load behind the next one is faster with some.
 
     Returns
     -------
@@ -40,52 +47,85 @@ def map_kernel(program: Program, ndim: int, wide: bool) -> nodes.Kernel:
     names = [f"leaf{k}" for k in range(len(program.leaves))]
     names += [f"out{k}" for k in range(len(program.outputs))]
     offsets = [indexing.number(f"{name}_offset") for name in names]
-    steps: list[nodes.Statement] = []
-    if ndim:
-        lengths = indexing.lengths("axis", ndim)
-        steps, indices = unravel(flat, ndim, lengths, "i")
-        places = [
-            place(offset, indices, indexing.strides(name, "axis", ndim))
-            for name, offset in zip(names, offsets, strict=True)
-        ]
-    else:
-        places = [add(offset, flat) for offset in offsets]
-    statements, results = loads(program, places)
-    steps.extend(statements)
-    # Every element is read before one is written: an output may be an input.
-    outputs = program.outputs
-    for k, value in enumerate(results):
-        steps.append(nodes.Let(f"value{k}", value))
-    first = len(program.leaves)
-    for k, value in enumerate(results):
-        stored = nodes.Name(f"value{k}", value.dtype)
-        steps.append(nodes.Store(f"out{k}", places[first + k], stored))
-    start = nodes.Index("global_id", 0, indexing.dtype)
+    lengths = indexing.lengths("axis", ndim)
+    strides = [indexing.strides(name, "axis", ndim) for name in names]
     stride = nodes.Name("stride", indexing.dtype)
+    reading: list[nodes.Statement] = []
+    computing: list[nodes.Statement] = []
+    storing: list[nodes.Statement] = []
+    for k in range(ahead):
+        mark = f"e{k}_" if ahead > 1 else ""
+        at: nodes.Scalar = flat
+        inside: nodes.Scalar | None = None
+        if k:  # beyond the end, the first element is read again
+            wanted = nodes.Name(f"{mark}wanted", indexing.dtype)
+            further = multiply(integer(k, indexing.dtype), stride)
+            reading.append(nodes.Let(wanted.name, add(flat, further)))
+            inside = nodes.Name(f"{mark}inside", BOOL)
+            found = infer.apply("less", wanted, size)
+            reading.append(nodes.Let(inside.name, found))
+            at = nodes.Name(f"{mark}at", indexing.dtype)
+            chosen = nodes.Select(inside, wanted, flat, indexing.dtype)
+            reading.append(nodes.Let(at.name, chosen))
+        if ndim:
+            steps, indices = unravel(at, ndim, lengths, f"{mark}i")
+            reading.extend(steps)
+            places = [
+                place(offset, indices, row)
+                for offset, row in zip(offsets, strides, strict=True)
+            ]
+        else:
+            places = [add(offset, at) for offset in offsets]
+        loaded, computed, results = loads(program, places, mark)
+        reading.extend(loaded)
+        computing.extend(computed)
+        # Every element is read before one is written: an output may be an input.
+        stores: list[nodes.Statement] = []
+        for number, value in enumerate(results):
+            name = nodes.Name(f"{mark}value{number}", value.dtype)
+            computing.append(nodes.Let(name.name, value))
+            target = places[len(program.leaves) + number]
+            stores.append(nodes.Store(f"out{number}", target, name))
+        storing += stores if inside is None else [nodes.If(inside, tuple(stores))]
+    start = nodes.Index("global_id", 0, indexing.dtype)
+    outputs = program.outputs
     dtypes = program.slot_dtypes()
     parameters: tuple[nodes.Value | nodes.Array, ...] = (
-        *(nodes.Array(f"leaf{k}", dtype) for k, dtype in enumerate(program.leaves)),
-        *(nodes.Array(f"out{k}", dtypes[s], True) for k, s in enumerate(outputs)),
+        *(
+            nodes.Array(f"leaf{k}", dtype, apart=True)
+            for k, dtype in enumerate(program.leaves)
+        ),
+        *(nodes.Array(f"out{k}", dtypes[s], True, True) for k, s in enumerate(outputs)),
         *(nodes.Value(f"scalar{k}", dtype) for k, dtype in enumerate(program.scalars)),
         *indexing.parameters,
     )
     body: tuple[nodes.Statement, ...] = (
         nodes.Let("stride", nodes.Index("global_size", 0, indexing.dtype)),
-        nodes.For("flat", start, size, stride, tuple(steps)),
+        nodes.Let("leap", multiply(integer(ahead, indexing.dtype), stride)),
+        nodes.For(
+            "flat",
+            start,
+            size,
+            nodes.Name("leap", indexing.dtype),
+            (*reading, *computing, *storing),
+        ),
     )
     return simplify(verify(nodes.Kernel("map", parameters, body)))
 
 
 def loads(
-    program: Program, places: list[nodes.Scalar]
-) -> tuple[list[nodes.Statement], tuple[nodes.Scalar, ...]]:
-    """Read the leaves at their places and compute the program's results."""
-    statements: list[nodes.Statement] = []
+    program: Program, places: list[nodes.Scalar], mark: str = ""
+) -> tuple[
+    list[nodes.Statement], tuple[nodes.Statement, ...], tuple[nodes.Scalar, ...]
+]:
+    """Statements that read the leaves at their places, those that compute the program's
+    results, and the results.  ``mark`` begins the names."""
+    reading: list[nodes.Statement] = []
     given: list[nodes.Scalar] = []
     for k, dtype in enumerate(program.leaves):
-        name = f"leaf{k}_value"
-        statements.append(nodes.Let(name, nodes.Load(f"leaf{k}", places[k], dtype)))
+        name = f"{mark}leaf{k}_value"
+        reading.append(nodes.Let(name, nodes.Load(f"leaf{k}", places[k], dtype)))
         given.append(nodes.Name(name, dtype))
     given += [nodes.Name(f"scalar{k}", d) for k, d in enumerate(program.scalars)]
-    body, results = spliced(inlined(program), given, "b_")
-    return [*statements, *body], results
+    body, results = spliced(inlined(program), given, f"{mark}b_")
+    return reading, body, results

@@ -90,16 +90,18 @@ class _Reduction:
     def kernel(self, name: str, body: list[nodes.Statement]) -> nodes.Kernel:
         program = self.program
         dtypes = program.slot_dtypes()
-        leaves = [nodes.Array(f"leaf{k}", d) for k, d in enumerate(program.leaves)]
+        leaves = [
+            nodes.Array(f"leaf{k}", d, apart=True) for k, d in enumerate(program.leaves)
+        ]
         outputs = [
-            nodes.Array(f"out{k}", dtypes[slot], True)
+            nodes.Array(f"out{k}", dtypes[slot], True, True)
             for k, slot in enumerate(program.outputs)
         ]
         scalars = [nodes.Value(f"scalar{k}", d) for k, d in enumerate(program.scalars)]
         parameters: tuple[nodes.Value | nodes.Array, ...] = (
             *leaves,
             *outputs,
-            nodes.Array("result", self.result, True),
+            nodes.Array("result", self.result, True, True),
             *scalars,
             *self.indexing.parameters,
         )
@@ -116,26 +118,59 @@ class _Reduction:
             steps.append(nodes.Let(f"{name}_base", found))
         return steps
 
-    def step(self, flat: nodes.Scalar) -> list[nodes.Statement]:
-        """Take one more element in."""
-        steps, indices = unravel(flat, self.reduced, self.lengths, "r")
+    def steps(
+        self, start: nodes.Scalar, stop: nodes.Scalar, stride: nodes.Scalar, ahead: int
+    ) -> list[nodes.Statement]:
+        """Take the elements in from ``start`` on, at first ``ahead`` at a time."""
+        dtype = self.indexing.dtype
+        at = nodes.Name("at", dtype)
+        found: list[nodes.Statement] = [nodes.Let("at", start)]
+        for count in (ahead, 1) if ahead > 1 else (1,):
+            reading: list[nodes.Statement] = []
+            rest: list[nodes.Statement] = []
+            last: nodes.Scalar = at
+            for k in range(count):
+                mark = f"e{k}_" if count > 1 else ""
+                if k:
+                    further = multiply(integer(k, dtype), stride)
+                    last = nodes.Name(f"{mark}at", dtype)
+                    reading.append(nodes.Let(last.name, add(at, further)))
+                loaded, taken = self.step(last, mark)
+                reading += loaded
+                rest += taken
+            leap = multiply(integer(count, dtype), stride)
+            # The compiler may turn this into loads that do not wait for each other.
+            end = add(at, multiply(integer(count - 1, dtype), stride))
+            more = infer.apply("less", end if count > 1 else at, stop)
+            body = (*reading, *rest, nodes.Assign("at", add(at, leap)))
+            found.append(nodes.While(more, body))
+        return found
+
+    def step(
+        self, flat: nodes.Scalar, mark: str
+    ) -> tuple[list[nodes.Statement], list[nodes.Statement]]:
+        """Read one more element, and take it in."""
+        reading, indices = unravel(flat, self.reduced, self.lengths, f"{mark}r")
         places = [
             place(nodes.Name(f"{name}_base", self.indexing.dtype), indices, strides)
             for name, strides in zip(self.names, self.strides, strict=True)
         ]
-        statements, results = loads(self.program, places)
-        steps.extend(statements)
+        loaded, computed, results = loads(self.program, places, mark)
+        steps = [*computed]
         *outputs, value = results
         first = len(self.program.leaves)
-        for k, output in enumerate(outputs):
-            steps.append(nodes.Let(f"value{k}", output))
-        for k, output in enumerate(outputs):
-            stored = nodes.Name(f"value{k}", output.dtype)
-            steps.append(nodes.Store(f"out{k}", places[first + k], stored))
-        taken = infer.convert(value, self.dtype)
-        steps.append(nodes.Let("taken", taken))
-        steps.extend(self.combine(nodes.Name("taken", self.dtype), "c_"))
-        return steps
+        stored = [
+            nodes.Name(f"{mark}value{k}", output.dtype)
+            for k, output in enumerate(outputs)
+        ]
+        for name, output in zip(stored, outputs, strict=True):
+            steps.append(nodes.Let(name.name, output))
+        for k, name in enumerate(stored):
+            steps.append(nodes.Store(f"out{k}", places[first + k], name))
+        taken = nodes.Name(f"{mark}taken", self.dtype)
+        steps.append(nodes.Let(taken.name, infer.convert(value, self.dtype)))
+        steps.extend(self.combine(taken, f"{mark}c_"))
+        return [*reading, *loaded], steps
 
     def combine(self, other: nodes.Scalar, prefix: str) -> list[nodes.Statement]:
         kernel = combine_kernel(self.op, self.dtype)
@@ -156,10 +191,9 @@ def reduce_by_item(
     """Each work item reduces into results of its own, one after the other."""
     made = _Reduction(program, kept, reduced, wide, result)
     dtype = made.indexing.dtype
-    number, flat = nodes.Name("number", dtype), nodes.Name("flat", dtype)
-    zero, one = integer(0, dtype), integer(1, dtype)
-    inner = nodes.For("flat", zero, made.size, one, tuple(made.step(flat)))
-    body = [*made.bases(number), made.begin(), inner]
+    number = nodes.Name("number", dtype)
+    inner = made.steps(integer(0, dtype), made.size, integer(1, dtype), 1)
+    body = [*made.bases(number), made.begin(), *inner]
     body.append(made.end(nodes.Name("result_base", dtype)))
     start = nodes.Index("global_id", 0, dtype)
     stride = nodes.Name("stride", dtype)
@@ -178,12 +212,14 @@ class Tile:
     reduced by ``height`` items (a power of 2).
 
     ``along`` says that neighbours reduce for the same result: where the reduced
-    elements are neighbours in memory, rather than the results.
+    elements are neighbours in memory, rather than the results.  An item reads ``ahead``
+    elements before it combines them.
     """
 
     width: int
     height: int
     along: bool
+    ahead: int
 
     @property
     def items(self) -> int:
@@ -223,7 +259,9 @@ def reduce_by_group(
         inside = nodes.Name("inside", np.dtype(np.bool_))
         zero = integer(0, dtype)
         wanted = nodes.Select(inside, wanted, zero, dtype)
-        size = nodes.Select(inside, made.size, zero, dtype)
+        size = nodes.Name("own_size", dtype)
+        chosen = nodes.Select(inside, made.size, zero, dtype)
+        begin.append(nodes.Let("own_size", chosen))
     body: list[nodes.Statement] = [
         nodes.Shared("tree", made.dtype, tile.items),
         nodes.Let("item", nodes.Index("local_id", 0, dtype)),
@@ -237,13 +275,7 @@ def reduce_by_group(
         made.begin(),
         nodes.Let("start", add(multiply(part, height), lane)),
         nodes.Let("stride", multiply(parts, height)),
-        nodes.For(
-            "flat",
-            start,
-            size,
-            stride,
-            tuple(made.step(nodes.Name("flat", dtype))),
-        ),
+        *made.steps(start, size, stride, tile.ahead),
     ]
     body.append(nodes.Let("own", add(multiply(lane, width), column)))
     own = nodes.Name("own", dtype)
