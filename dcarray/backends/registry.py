@@ -150,8 +150,21 @@ def _opencl_count() -> int:
     return count()
 
 
+def _metal(index: int) -> Backend:
+    from .metal import MetalBackend
+
+    return MetalBackend(index)
+
+
+def _metal_count() -> int:
+    from .metal import count
+
+    return count()
+
+
 register("cpu", _cpu, _one)
 register("opencl", _opencl, _opencl_count)
+register("metal", _metal, _metal_count)
 register("test", _simulated, _one)
 
 
