@@ -14,14 +14,17 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .config import set_process_default
 from .errors import ConfigError, DeviceError
 from .profile import profile
 
 if TYPE_CHECKING:
+    import numpy as np
     from rich.table import Table
+
+    from .backends.registry import Device
 
 __all__ = ["main"]
 
@@ -50,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "demo":
             return _demo(options.output)
         if options.command == "info":
-            return _show(_versions(), _machine(), _cache_table())
+            return _show(_versions(), _machine(), *_devices(), _cache_table())
         if options.action == "clear":
             return _clear_cache()
         return _show(_cache_table())
@@ -235,6 +238,68 @@ def _machine() -> Table:
         "compiled (LLVM, with NumPy's inner loops)" if compiled else "interpreter",
     )
     return table
+
+
+def _devices() -> list[Table]:
+    """A table for each device, and one of the plugins if there are any."""
+    from .backends import health
+    from .backends.registry import devices
+
+    tables = [_device(device) for device in devices() if device.kind != "auto"]
+    plugins = health()
+    if plugins:
+        table = _pairs("Plugins, and what is skipped")
+        for row in plugins:
+            facts = [f"version {row.version}"] if row.version else []
+            if row.origin:
+                facts.append(f"from {row.origin}")
+            if row.requires:
+                facts.append(f"needs {', '.join(row.requires)}")
+            facts.append(f"{row.devices} devices")
+            table.add_row(row.name, f"{_status(row.status)}; {'; '.join(facts)}")
+        tables.append(table)
+    return tables
+
+
+def _device(device: Device) -> Table:
+    table = _pairs(f"Device {device}")
+    try:
+        found = device.properties()
+    except DeviceError as error:
+        table.add_row("status", _status(error.message))
+        return table
+    name = found.name
+    if not name.startswith(found.vendor):
+        name = f"{found.vendor} {name}"
+    table.add_row("name", name)
+    table.add_row("driver", found.driver)
+    memory = f"{_amount(found.memory_total)}, {_amount(found.memory_free)} free"
+    unified = " (the host's own)" if found.unified_memory else ""
+    table.add_row("memory", memory + unified)
+    for pool in found.pools:
+        table.add_row("pool", f"{_bytes(pool.held)} held, {_bytes(pool.in_use)} in use")
+    table.add_row("compute units", str(found.compute_units or "unknown"))
+    table.add_row("dtypes", _dtypes(found.dtypes))
+    table.add_row("status", _status(found.status))
+    return table
+
+
+def _status(text: str) -> str:
+    from rich.markup import escape
+
+    return text if text == "ok" else f"[red]{escape(text)}[/]"
+
+
+def _amount(nbytes: int | None) -> str:
+    return "unknown" if nbytes is None else _bytes(nbytes)
+
+
+def _dtypes(dtypes: frozenset[np.dtype[Any]]) -> str:
+    """Names in NumPy's order; those of ml_dtypes come last."""
+    found = sorted(
+        dtypes, key=lambda d: (d.isbuiltin != 1, "buifc".find(d.kind), d.num)
+    )
+    return " ".join(dict.fromkeys(map(str, found)))
 
 
 def _cache_table() -> Table:

@@ -19,6 +19,7 @@ import dcarray as dc
 from dcarray.backends import health, plugins, registry, reload, troubles
 from dcarray.backends.gate import Gate
 from dcarray.backends.requirements import unmet
+from dcarray.cli import main
 from dcarray.errors import DeviceError, UnsupportedError
 from dcarray.testing import BackendSuite, SimulatedDevice
 
@@ -264,6 +265,25 @@ def test_a_device_number_that_is_not_there(site: Site) -> None:
     site.good("thing")
     with pytest.raises(UnsupportedError, match="there are 1 of kind thing"):
         dc.ones(3, device="thing:1")
+
+
+# ---------------------------------------------------------------------- dcarray info
+def test_info_shows_devices_and_health(
+    site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    site.good("thing")
+    site.install("sick", "raise OSError('[no] driver')")
+    line = "return ExampleBackend(index)"
+    site.good("shy", GOOD.replace(line, 'raise OSError("[not] today")'))
+    assert quiet(lambda: main(["info"])) == 0
+    shown = capsys.readouterr().out
+    assert "Device cpu" in shown and "Device thing:0" in shown
+    assert "the dcarray examples NumPy, one operation at a time" in shown
+    assert "needs dcarray>=0.1, numpy>=2.1" in shown
+    assert "OSError: [no] driver" in shown
+    assert "OSError: [not] today" in shown
+    assert "Device sick:0" not in shown
 
 
 # ---------------------------------------------------------------------------- reload
