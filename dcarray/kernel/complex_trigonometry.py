@@ -25,6 +25,7 @@ from .language import (
     cosh,
     epsilon,
     exp,
+    expm1,
     is_single,
     isfinite,
     isinf,
@@ -74,23 +75,22 @@ def cosh_complex(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def tanh_complex(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
-    size = absolute(x)
+    """From one exponential ``e``, and ``f = 1 - e``, and no difference of others."""
+    double = -2.0 * absolute(x)
+    outer = double < -0.7
+    f = -expm1(double)
+    e = exp(double) if outer else 1.0 - f
+    f = 1.0 - e if outer else f
     s = sin(y)
     c = cos(y)
-    one = copysign(cast(1.0, x), x)
-    # Far out the sine and cosine are the same, and their squares overflow.
-    far = size > (40.0 if is_single(x) else 300.0)
-    near = cast(0.0, x) if far else x
-    odd = sinh(near)
-    even = cosh(near)
-    over = odd * odd + c * c
-    tail = exp(-size)
-    real = one if far and (isfinite(y) or isinf(x)) else odd * even / over
-    imag = 4.0 * (s * tail) * (c * tail) if far else s * c / over
+    over = f * f + 4.0 * e * (c * c)
+    real = copysign(f * (1.0 + e) / over, x)
+    imag = 4.0 * e * (s * c) / over
     imag = y if y == 0 else imag
     real = x if x == 0 else real
-    other = copysign(cast(0.0, y), s * c if isfinite(y) else y)
-    imag = other if isinf(x) else imag
+    if isinf(x):
+        real = copysign(cast(1.0, x), x)
+        imag = copysign(cast(0.0, y), s * c if isfinite(y) else y)
     return real, imag
 
 

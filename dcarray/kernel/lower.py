@@ -8,7 +8,7 @@ from __future__ import annotations
 from . import nodes
 from .complex_lowering import lower_complex
 from .narrow import lower_narrow
-from .rewrite import eliminate_dead, fold_constants, simplify
+from .rewrite import eliminate_dead, simplify
 from .verify import verify
 
 __all__ = ["lower", "lower_complex", "lower_narrow"]
@@ -30,6 +30,5 @@ def lower(kernel: nodes.Kernel) -> nodes.Kernel:
         An atomic operation on a dtype that no device changes in one step.
     """
     real = simplify(lower_complex(kernel))
-    # Sharing would part loads from their casts: from here on, it is not done again.
-    wide = verify(fold_constants(lower_narrow(real)))
-    return verify(eliminate_dead(wide))
+    # Neither shared nor folded again: that would part elements from their casts.
+    return verify(eliminate_dead(lower_narrow(real)))

@@ -1,6 +1,6 @@
 """How far apart two right results of a program may be, element by element.
 
-Each operation may be wrong by `Op.ulp` units in the last place of its result, and it
+Each operation may be wrong by `Op.bound` units in the last place of its result, and it
 hands on the errors of its operands.  How much of them it hands on is tried out: the
 operation is computed again with each operand moved by its error, up and down.  So the
 bound of a chain is the sum of the bounds of its nodes, each in terms of the result: a
@@ -54,8 +54,8 @@ def _node_bounds(node: Node, given: Sequence[Bounded]) -> list[Bounded]:
     values = [x for x, _ in given]
     results = _computed(node, values)
     bounds = [
-        node.op.ulp * _step(_size(node, values, result), result.dtype)
-        if node.op.ulp and _is_rounded(result.dtype)
+        limit * _step(_size(node, values, result), result.dtype)
+        if (limit := node.op.bound(result.dtype)) and _is_rounded(result.dtype)
         else np.zeros(len(result))
         for result in results
     ]

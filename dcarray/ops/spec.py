@@ -62,7 +62,8 @@ class Op:
         The operation is *defined* by its body: the CPU runs the body's own
         operations, there is no ufunc to call.
     ulp : float
-        The bound, in units in the last place, that a device other than the CPU keeps.
+        The bound, in units in the last place, that a device other than the CPU keeps
+        for real results; see `bound`.
     resolver : callable or None
         dtypes of operands → `Signature`, for rows whose oracle is no ufunc.
     """
@@ -86,6 +87,17 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<Op {self.name}>"
+
+    def bound(self, dtype: DType) -> float:
+        """The bound for results of a dtype, in units in the last place.
+
+        Complex functions are products and quotients of real ones, in NumPy's libraries
+        too; their bound is twice as wide.  A product has one of its own: it depends on
+        the processor whether NumPy rounds its parts once or twice.
+        """
+        if dtype.kind != "c":
+            return self.ulp
+        return 2.0 if self.name in ("multiply", "square") else 2 * self.ulp
 
     def resolve(self, operands: tuple[Any, ...]) -> Signature:
         """Dtypes of the loop for these operands.

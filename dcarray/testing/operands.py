@@ -10,7 +10,6 @@ import numpy as np
 from ..ops.spec import Op
 
 __all__ = [
-    "bound",
     "distance",
     "library_calls",
     "moderate",
@@ -78,14 +77,6 @@ def scale(op: Op, given: list[HostArray]) -> HostArray | None:
         with np.errstate(all="ignore"):
             return np.asarray(np.abs(op.numpy(*given)))
     return None
-
-
-def bound(op: Op, dtypes: tuple[DType, ...]) -> float:
-    """The row's bound.  A product of complex numbers has one of its own: NumPy rounds
-    each of its parts once or twice, by processor."""
-    if dtypes[0].kind == "c" and op.name in ("multiply", "square"):
-        return max(op.ulp, 2)
-    return op.ulp
 
 
 def distance(got: HostArray, want: HostArray, scale: HostArray | None = None) -> float:
