@@ -10,44 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import UnsupportedError
 from ...kernel.nodes import Array, Kernel
 from ...layout import Layout
 from ...ops.program import Program
 from ...render.cfamily import render
 from ...render.dialect import Dialect
 from ..base import Raised, Rates
+from .library import GridLibrary
 from .programs import GridExecutable
+from .views import GridView
 
 __all__ = ["GridBackend", "GridView", "Limits"]
 
 HostArray = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class GridView:
-    """A block of the device's memory seen through a layout."""
-
-    memory: Any
-    layout: Layout
-    dtype: np.dtype[Any]
-
-    def elements(self) -> tuple[int, tuple[int, ...]]:
-        """Offset and strides, counted in elements.
-
-        Raises
-        ------
-        UnsupportedError
-            They are no whole numbers of elements.
-        """
-        size = self.dtype.itemsize
-        layout = self.layout
-        if layout.offset % size or any(stride % size for stride in layout.strides):
-            raise UnsupportedError(
-                f"{self.dtype} at offset {layout.offset} with strides "
-                f"{layout.strides}: a device takes whole elements"
-            )
-        return layout.offset // size, tuple([s // size for s in layout.strides])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +64,9 @@ class GridBackend(ABC):
     limits: Limits
 
     def __init__(self) -> None:
-        self.native: Mapping[str, Callable[..., Any]] = {}
-        self._functions: dict[Kernel, Any] = {}
+        self.native: Mapping[str, Callable[..., Any]] = GridLibrary(self)
+        # By identity: a kernel is a tree, and hashing one takes longer than a launch.
+        self._functions: dict[int, tuple[Kernel, Any]] = {}
         self._building = threading.Lock()
 
     # ------------------------------------------------------------- given by a driver
@@ -164,14 +140,14 @@ class GridBackend(ABC):
     # ------------------------------------------------------------------------ kernels
     def function(self, kernel: Kernel) -> Any:
         """A kernel's function, built at its first use."""
-        found = self._functions.get(kernel)
+        found = self._functions.get(id(kernel))
         if found is None:
             with self._building:
-                found = self._functions.get(kernel)
+                found = self._functions.get(id(kernel))
                 if found is None:
-                    found = self.build(render(kernel, self.dialect), kernel)
-                    self._functions[kernel] = found
-        return found
+                    function = self.build(render(kernel, self.dialect), kernel)
+                    found = self._functions[id(kernel)] = (kernel, function)
+        return found[1]
 
     def run(
         self,

@@ -1,0 +1,47 @@
+"""Functions of the library by the name of the row that they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .work import Result, Work
+
+if TYPE_CHECKING:
+    from ..backend import GridBackend
+
+__all__ = ["GridLibrary"]
+
+
+def _table() -> Mapping[str, Callable[..., Any]]:
+    """All functions; loaded when one is first looked for."""
+    from . import scans, searching
+
+    return {**searching.TABLE, **scans.TABLE}
+
+
+class GridLibrary(Mapping[str, Callable[..., Any]]):
+    """What a device computes by library kernels.
+
+    Each function takes `GridView`s and other operands, and the row's options, and
+    returns a tuple of ``(memory, layout, dtype)``.  Rows without kernels are missing.
+    """
+
+    def __init__(self, backend: GridBackend) -> None:
+        self._work = Work(backend)
+
+    def __getitem__(self, name: str) -> Callable[..., tuple[Result, ...]]:
+        function = _table()[name]
+
+        def call(*operands: Any, **options: Any) -> tuple[Result, ...]:
+            found = function(self._work, *operands, **options)
+            views = found if isinstance(found, tuple) else (found,)
+            return tuple([(x.memory, x.layout, x.dtype) for x in views])
+
+        return call
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_table())
+
+    def __len__(self) -> int:
+        return len(_table())
