@@ -31,4 +31,5 @@ def lower(kernel: nodes.Kernel) -> nodes.Kernel:
     """
     real = simplify(lower_complex(kernel))
     # Neither shared nor folded again: that would part elements from their casts.
-    return verify(eliminate_dead(lower_narrow(real)))
+    wide = lower_narrow(real)
+    return real if wide is real else verify(eliminate_dead(wide))

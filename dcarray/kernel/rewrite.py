@@ -232,7 +232,8 @@ def eliminate_dead(kernel: nodes.Kernel) -> nodes.Kernel:
 def _enliven(body: nodes.Body, live: set[str]) -> bool:
     """Add the names that living statements read; whether there is such a statement."""
     effect = False
-    for node in body:
+    # From the end: what a statement reads comes before it, but for loops.
+    for node in reversed(body):
         if isinstance(node, (nodes.Let, nodes.Assign)):
             alive = node.name in live
         elif isinstance(node, (nodes.For, nodes.While)):
