@@ -61,7 +61,7 @@ def _finish(cls: type[Array], values: Sequence[Value]) -> Any:
 
 
 def record_quickly(op: Op, *operands: Any) -> Any:
-    """The short way to the graph: arrays on ``auto``, and numbers.
+    """The short way to the graph: arrays on one device, and numbers.
 
     None where that is not all there is; then `elementwise` decides.
     """
@@ -70,13 +70,18 @@ def record_quickly(op: Op, *operands: Any) -> Any:
         return None
     reads: list[Any] = []
     cls: type[ArrayState] | None = None
+    device = None
     for x in operands:
         kind = type(x)
         if kind is float or kind is int or kind in SCALARS:
             reads.append(x)
             continue
-        if not isinstance(x, ArrayState) or x._device is not AUTO:
+        if not isinstance(x, ArrayState):
             return None
+        if x._device is not device:
+            if device is not None:
+                return None
+            device = x._device
         cls = kind
         binding = x._binding
         view = x._view
@@ -100,11 +105,14 @@ def record_quickly(op: Op, *operands: Any) -> Any:
         if buffer is not None and buffer._sharer is not None and buffer.is_shared:
             return None
         reads.append(read)
-    assert cls is not None
+    assert cls is not None and device is not None
     try:
-        values = record(op, reads, AUTO, mask)
+        values = record(op, reads, device, mask)
     except OverflowError:
         return None
+    if device is not AUTO:
+        for value in values:
+            check_dtype(value.dtype, device)
     if len(values) > 1:
         return _finish(cls, values)
     value = values[0]
@@ -217,10 +225,8 @@ def _quickly(cls: type[Array], op: Op, operands: Sequence[Any]) -> Any:
     for x in operands:
         kind = type(x)
         if kind is cls:
-            if x._device is not AUTO:
-                return None
             host = x._host
-            if host is None or host.size >= below:
+            if host is None or host.size >= below or x._device is not AUTO:
                 hosts = None
             elif hosts is not None:
                 hosts.append(host)

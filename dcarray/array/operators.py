@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.registry import AUTO
 from ..config import current
 from ..lazy.graph import common_device
 from ..lazy.route import auto_devices
@@ -64,10 +63,9 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
             b = _small(x, other, limit)
             if b is not None:
                 return _wrapped(x, function(a, b))
-    if x._device is AUTO:
-        made = record_quickly(op, x, other)
-        if made is not None:
-            return made
+    made = record_quickly(op, x, other)
+    if made is not None:
+        return made
     if _refuses(other):
         return NotImplemented
     return _slowly(x, op, function, x, other)
@@ -83,7 +81,7 @@ def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
             b = _small(x, other, limit)
             if b is not None:
                 return _wrapped(x, function(b, a))
-    if x._device is AUTO and not isinstance(other, ArrayState):
+    if not isinstance(other, ArrayState):
         made = record_quickly(op, other, x)
         if made is not None:
             return made
