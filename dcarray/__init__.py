@@ -26,7 +26,7 @@ _SPECIAL = (
 )
 """Names with two underscores that are public."""
 
-_HIDDEN = ("array", "config", "profile")
+_HIDDEN = ("array", "config", "kernel", "profile")
 """Rooms of the house that have the name of a public function: the function wins."""
 
 

@@ -115,6 +115,9 @@ class Settings:
         "Label of a device on which every group runs as well; the results are compared "
         "within the bounds of the operations.  Empty means none.",
     )
+    bounds_check: bool = _setting(
+        False, "Kernels of the user check every index of an array, and raise."
+    )
     verify_transfers: bool = _setting(
         False, "Read every transfer back and compare checksums."
     )

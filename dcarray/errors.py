@@ -15,7 +15,8 @@
     │   └── ConfigError              a setting that is unknown or has a wrong value
     └── TypeError
         ├── UnsupportedError         the device has no such dtype or operation
-        └── DTypeError               an operation does not take this dtype
+        ├── DTypeError               an operation does not take this dtype
+        └── KernelTypeError          a kernel does not take these types
     SyntaxError
         └── KernelSyntaxError        a construct outside the kernel language
 
@@ -35,6 +36,7 @@ __all__ = [
     "DeviceLostError",
     "DeviceMismatchError",
     "KernelSyntaxError",
+    "KernelTypeError",
     "LaunchError",
     "OutOfMemoryError",
     "UnsupportedError",
@@ -185,3 +187,48 @@ class DTypeError(TypeError):
 
 class KernelSyntaxError(SyntaxError):
     """Kernel source uses a construct that the kernel language does not have."""
+
+
+class KernelTypeError(TypeError):
+    """A kernel does not take arguments of these types; the message shows the place.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    filename, lineno, offset, text, end_lineno, end_offset
+        The place, as for `SyntaxError`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        filename: str = "",
+        lineno: int = 0,
+        offset: int = 0,
+        text: str = "",
+        end_lineno: int = 0,
+        end_offset: int = 0,
+    ) -> None:
+        super().__init__(
+            message, filename, lineno, offset, text, end_lineno, end_offset
+        )
+        self.msg = message
+        self.filename = filename
+        self.lineno = lineno
+        self.offset = offset
+        self.text = text
+        self.end_lineno = end_lineno
+        self.end_offset = end_offset
+
+    def __str__(self) -> str:
+        if not self.filename:
+            return self.msg
+        line = self.text.rstrip()
+        end = self.end_offset - 1 if self.end_lineno == self.lineno else len(line)
+        blank = len(line) - len(line.lstrip())
+        carets = "^" * max(1, end - self.offset + 1)
+        return (
+            f'{self.msg}\n  File "{self.filename}", line {self.lineno}\n'
+            f"    {line.lstrip()}\n    {' ' * (self.offset - 1 - blank)}{carets}"
+        )

@@ -404,6 +404,9 @@ from .api.joining import (
     vsplit,
     vstack,
 )
+from .api.kernels import (
+    kernel,
+)
 from .api.manipulation import (
     atleast_1d,
     atleast_2d,
@@ -566,6 +569,7 @@ from .errors import (
     DeviceMismatchError,
     DTypeError,
     KernelSyntaxError,
+    KernelTypeError,
     LaunchError,
     OutOfMemoryError,
     UnsupportedError,
@@ -602,8 +606,8 @@ _PACKAGE = __name__.rpartition(".")[0]
 __all__ = [
     *"""
     CompileError ConfigError DTypeError Device DeviceArray DeviceError
-    DeviceLostError DeviceMismatchError False_ KernelSyntaxError LaunchError
-    OutOfMemoryError ScalarType True_ UnsupportedError ValidationError
+    DeviceLostError DeviceMismatchError False_ KernelSyntaxError KernelTypeError
+    LaunchError OutOfMemoryError ScalarType True_ UnsupportedError ValidationError
     __array_api_version__ __array_namespace_info__ __version__ abs absolute acos
     acosh add all allclose
     amax amin angle any append apply_along_axis apply_over_axes arange arccos
@@ -635,7 +639,7 @@ __all__ = [
     int16 int32 int64 int8 int_ intc integer interp intersect1d intp invert
     is_busday isclose iscomplex iscomplexobj isdtype isfinite isfortran isin isinf
     isnan isnat isneginf isposinf isreal isrealobj isscalar issubdtype iterable ix_
-    kaiser kron lcm ldexp left_shift less less_equal lexsort lib linalg linspace
+    kaiser kernel kron lcm ldexp left_shift less less_equal lexsort lib linalg linspace
     little_endian load loadtxt log log10 log1p log2 logaddexp logaddexp2 logical_and
     logical_not logical_or logical_xor logspace long longdouble longlong ma
     mask_indices matmul matrix matrix_transpose matvec max maximum may_share_memory

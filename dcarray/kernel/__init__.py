@@ -6,3 +6,43 @@ source may use; `parse` turns Python source into IR for given dtypes, reading
 states the rules, `rewrite` holds the passes, and `interpret` runs a kernel with NumPy
 alone.  Nothing here knows an operation of the library, a renderer or a device.
 """
+
+from __future__ import annotations
+
+from .grid import (
+    atomic_add,
+    atomic_and,
+    atomic_compare_exchange,
+    atomic_exchange,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_xor,
+    barrier,
+    global_id,
+    global_size,
+    group_count,
+    group_id,
+    local_id,
+    local_size,
+    shared,
+)
+
+__all__ = [
+    "atomic_add",
+    "atomic_and",
+    "atomic_compare_exchange",
+    "atomic_exchange",
+    "atomic_max",
+    "atomic_min",
+    "atomic_or",
+    "atomic_xor",
+    "barrier",
+    "global_id",
+    "global_size",
+    "group_count",
+    "group_id",
+    "local_id",
+    "local_size",
+    "shared",
+]

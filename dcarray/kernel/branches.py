@@ -7,13 +7,14 @@ they do more, there is an `If`, and the variables that they leave are assigned t
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from . import infer, nodes
+from .calls import Calls
 from .expressions import Expressions, Frame
 
 __all__ = ["Branches", "Collect", "Returned"]
@@ -44,7 +45,7 @@ class Collect:
         self.parser.statements = self.outer
 
 
-class Branches(Expressions):
+class Branches(Calls):
     """Reads conditional expressions and ``if`` statements."""
 
     def block(self, frame: Frame, statements: Sequence[ast.stmt]) -> Returned | None:
@@ -61,6 +62,28 @@ class Branches(Expressions):
                 results.append(self.expression(frame, side))
             bodies.append(body)
         return self.merge(frame, node, condition, bodies, results)
+
+    def unless_decided(
+        self,
+        frame: Frame,
+        node: ast.AST,
+        left: nodes.Scalar,
+        rest: Callable[[], Any],
+        every: bool,
+    ) -> Any:
+        with Collect(self) as body:
+            right = rest()
+        pure = all(isinstance(item, nodes.Let) for item in body)
+        if pure and not _loads(body) and not _loads(right):
+            self.statements.extend(body)
+            if isinstance(right, bool):
+                return left if right is every else right
+            return infer.apply("bitwise_and" if every else "bitwise_or", left, right)
+        # What reads an array must not be computed in vain: it may be out of range.
+        left = self.bind("condition", left)
+        bodies = [body, []] if every else [[], body]
+        values = (right, False) if every else (True, right)
+        return self.merge(frame, node, left, bodies, values)
 
     def branch(
         self, frame: Frame, node: ast.If, rest: Sequence[ast.stmt]
@@ -173,7 +196,9 @@ class Branches(Expressions):
     def _common(self, frame: Frame, node: ast.AST, x: Any, y: Any) -> DType:
         for item in (x, y):
             if not infer.is_typed(item) and not isinstance(item, (int, float, complex)):
-                frame.source.fail(node, "the branches give something else than numbers")
+                frame.source.mistype(
+                    node, "the branches give something else than numbers"
+                )
         return infer.promote(x, y)
 
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import KernelTypeError
 from . import infer, nodes, operators
-from .grid import Atomic, Barrier, Place, SharedMemory
-from .language import Conversion, Fact, Primitive
 from .source import Source
+from .views import FLAG, FOUND, Site, View, plus, times
 
-__all__ = ["Expressions", "Frame"]
+__all__ = ["NUMBERS", "Expressions", "Frame", "construct", "describe"]
 
 _BINARY: dict[type[ast.operator], tuple[Callable[[Any, Any], Any], Any]] = {
     ast.Add: (operator.add, "add"),
@@ -50,13 +50,8 @@ _UNARY: dict[type[ast.unaryop], tuple[Callable[[Any], Any], str]] = {
     ast.UAdd: (operator.pos, ""),
     ast.Invert: (operator.invert, "invert"),
 }
-_CASTS: dict[Any, np.dtype[Any]] = {
-    bool: np.dtype(np.bool_),
-    int: np.dtype(np.int64),
-    float: np.dtype(np.float64),
-    complex: np.dtype(np.complex128),
-}
-_NUMBERS = (bool, int, float, complex)
+NUMBERS = (bool, int, float, complex)
+_NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(slots=True)
@@ -72,19 +67,59 @@ class Frame:
 
 
 class Expressions:
-    """Reads expressions; `branches.Branches` adds branches, `parse.Parser` the other
-    statements and calls of functions."""
+    """Reads expressions; `calls.Calls` adds calls, `branches.Branches` branches,
+    `parse.Parser` the other statements and functions.
 
-    def __init__(self, arrays: Mapping[str, nodes.Array]) -> None:
-        self.arrays = dict(arrays)
+    Attributes
+    ----------
+    statements : list
+        Where statements go.
+    taken : set of str
+        Names that the kernel uses.
+    checks : bool
+        Whether indices are checked.
+    sites : list of Site
+        Those that are.
+    lookups : list
+        Names that are not local: where, which, and what it was.
+    dtypes, atomics : dict
+        Where a dtype, or an atomic operation, is met first.
+    """
+
+    def __init__(self, checks: bool = False) -> None:
         self.statements: list[nodes.Statement] = []
-        self.taken: set[str] = set(arrays)
+        self.taken: set[str] = set()
+        self.checks = checks
+        self.sites: list[Site] = []
+        self.lookups: list[tuple[Source, str, Any]] = []
+        self.dtypes: dict[np.dtype[Any], tuple[Source, ast.AST]] = {}
+        self.atomics: dict[tuple[str, np.dtype[Any]], tuple[Source, ast.AST]] = {}
+
+    def called(self, frame: Frame, node: ast.Call) -> Any:
+        """The value of a call; given by `calls.Calls`."""
+        raise AssertionError("given by calls.Calls")
 
     def inline(
-        self, frame: Frame, place: ast.AST, function: Any, arguments: Sequence[Any]
+        self,
+        frame: Frame,
+        place: ast.AST,
+        function: Any,
+        arguments: Sequence[Any],
+        keywords: Mapping[str, Any] = _NOTHING,
     ) -> Any:
         """The value of a call of another function; given by `parse.Parser`."""
         raise AssertionError("given by parse.Parser")
+
+    def unless_decided(
+        self,
+        frame: Frame,
+        node: ast.AST,
+        left: nodes.Scalar,
+        rest: Callable[[], Any],
+        every: bool,
+    ) -> Any:
+        """``left and rest()`` or ``left or rest()``; given by `branches.Branches`."""
+        raise AssertionError("given by branches.Branches")
 
     def choose(
         self, frame: Frame, node: ast.AST, condition: nodes.Scalar, sides: Any
@@ -96,6 +131,8 @@ class Expressions:
     # ----------------------------------------------------------------- variables
     def fresh(self, name: str) -> str:
         """A name that the kernel does not use yet, like ``name``."""
+        if not name.isascii():
+            name = "local"
         found = name
         count = 1
         while found in self.taken:
@@ -116,22 +153,29 @@ class Expressions:
     def value(self, frame: Frame, node: ast.expr) -> nodes.Scalar | Any:
         """A number: a typed scalar or a Python number."""
         found = self.expression(frame, node)
-        if infer.is_typed(found) or isinstance(found, _NUMBERS):
+        if infer.is_typed(found) or isinstance(found, NUMBERS):
             return found
-        frame.source.fail(node, f"expected a number, got {_describe(found)}")
+        frame.source.mistype(node, f"expected a number, got {describe(found)}")
 
     def expression(self, frame: Frame, node: ast.expr) -> Any:
         """What an expression stands for."""
         method = _READERS.get(type(node))
         if method is None:
-            frame.source.fail(node, f"{_construct(node)} is not part of the language")
+            frame.source.fail(node, f"{construct(node)} is not part of the language")
         try:
-            return method(self, frame, node)
-        except (TypeError, OverflowError, ZeroDivisionError, ValueError) as error:
+            found = method(self, frame, node)
+        except KernelTypeError:
+            raise
+        except TypeError as error:
+            frame.source.mistype(node, str(error))
+        except (OverflowError, ZeroDivisionError, ValueError) as error:
             frame.source.fail(node, str(error))
+        if infer.is_typed(found):
+            self.dtypes.setdefault(found.dtype, (frame.source, node))
+        return found
 
     def _constant(self, frame: Frame, node: ast.Constant) -> Any:
-        if not isinstance(node.value, _NUMBERS):
+        if not isinstance(node.value, NUMBERS):
             frame.source.fail(node, f"the literal {node.value!r} is not a number")
         return node.value
 
@@ -145,15 +189,29 @@ class Expressions:
             found = None
         if node.id in local or found is None:
             frame.source.fail(node, f"{node.id!r} may not have a value here")
+        self.lookups.append((frame.source, node.id, found))
         return found.item() if isinstance(found, np.generic) else found
 
     def _attribute(self, frame: Frame, node: ast.Attribute) -> Any:
         base = self.expression(frame, node.value)
-        if isinstance(base, types.ModuleType):
+        if isinstance(base, types.ModuleType) or hasattr(base, "kernel_words"):
+            if not hasattr(base, node.attr):
+                frame.source.fail(node, f"{describe(base)} has no {node.attr!r}")
             return getattr(base, node.attr)
-        if infer.is_typed(base) and node.attr in ("real", "imag"):
-            return infer.apply(node.attr, base)
-        frame.source.fail(node, f"{_describe(base)} has no attribute {node.attr!r}")
+        if infer.is_typed(base):
+            if node.attr in ("real", "imag"):
+                return infer.apply(node.attr, base)
+            if node.attr == "dtype":
+                return base.dtype
+        if isinstance(base, View) and node.attr in ("shape", "size"):
+            return getattr(base, node.attr)
+        if isinstance(base, View) and node.attr == "ndim":
+            return len(base.shape)
+        if isinstance(base, (View, nodes.Array)) and node.attr == "dtype":
+            return base.array.dtype if isinstance(base, View) else base.dtype
+        if isinstance(base, np.dtype) and node.attr in ("type", "itemsize"):
+            return getattr(base, node.attr)
+        frame.source.fail(node, f"{describe(base)} has no attribute {node.attr!r}")
 
     def _tuple(self, frame: Frame, node: ast.Tuple) -> Any:
         return tuple(self.expression(frame, item) for item in node.elts)
@@ -168,7 +226,7 @@ class Expressions:
     ) -> Any:
         """``left op right``."""
         if type(op) not in _BINARY:
-            frame.source.fail(node, f"{_construct(op)} is not part of the language")
+            frame.source.fail(node, f"{construct(op)} is not part of the language")
         known, meaning = _BINARY[type(op)]
         if not infer.is_typed(left) and not infer.is_typed(right):
             return known(left, right)
@@ -196,7 +254,7 @@ class Expressions:
         for op, comparator in zip(node.ops, node.comparators):
             right = self.value(frame, comparator)
             if type(op) not in _COMPARE:
-                frame.source.fail(node, f"{_construct(op)} is not part of the language")
+                frame.source.fail(node, f"{construct(op)} is not part of the language")
             known, meaning = _COMPARE[type(op)]
             if not infer.is_typed(left) and not infer.is_typed(right):
                 step: Any = known(left, right)
@@ -207,15 +265,23 @@ class Expressions:
         return result
 
     def _logic(self, frame: Frame, node: ast.BoolOp) -> Any:
-        conjunction = isinstance(node.op, ast.And)
-        result: Any = conjunction
-        for item in node.values:
-            step = infer.truth(self.value(frame, item))
-            # What is known to be decided hides the rest, which need not even be typed.
-            if isinstance(step, bool) and step is not conjunction:
-                return step
-            result = _both("bitwise_and" if conjunction else "bitwise_or", result, step)
-        return result
+        return self._decided(frame, node, node.values, isinstance(node.op, ast.And))
+
+    def _decided(
+        self, frame: Frame, node: ast.AST, values: Sequence[ast.expr], every: bool
+    ) -> Any:
+        """Whether every one of several conditions holds, or any."""
+        left = infer.truth(self.value(frame, values[0]))
+        # What is known to be decided hides the rest, which need not even be typed.
+        if len(values) == 1 or (isinstance(left, bool) and left is not every):
+            return left
+        if isinstance(left, bool):
+            return self._decided(frame, node, values[1:], every)
+
+        def rest() -> Any:
+            return self._decided(frame, node, values[1:], every)
+
+        return self.unless_decided(frame, node, left, rest, every)
 
     def _conditional(self, frame: Frame, node: ast.IfExp) -> Any:
         condition = infer.truth(self.value(frame, node.test))
@@ -230,118 +296,113 @@ class Expressions:
             known: list[Any] = [item and self.expression(frame, item) for item in ends]
             return base[slice(*known)]
         index = self.expression(frame, node.slice)
-        if isinstance(base, nodes.Array):
-            return nodes.Load(base.name, self.index(frame, node, index), base.dtype)
+        if isinstance(base, (nodes.Array, View)):
+            return self._picked(frame, node, base, index)
         if isinstance(base, tuple) and isinstance(index, int):
             if not -len(base) <= index < len(base):
                 frame.source.fail(node, f"index {index} of {len(base)} values")
             return base[index]
-        frame.source.fail(node, f"{_describe(base)} cannot be indexed like this")
+        frame.source.mistype(node, f"{describe(base)} cannot be indexed like this")
 
+    # -------------------------------------------------------------------- elements
     def index(self, frame: Frame, node: ast.AST, found: Any) -> nodes.Scalar:
         """An index of an array as a typed integer."""
         if isinstance(found, int) and not isinstance(found, bool):
             return infer.convert(found, np.dtype(np.int64))
         if infer.is_typed(found) and found.dtype.kind in "iu":
             return self.bind("index", found)
-        frame.source.fail(node, f"an index is an integer, got {_describe(found)}")
+        frame.source.mistype(node, f"an index is an integer, got {describe(found)}")
 
-    # --------------------------------------------------------------------- calls
-    def _call(self, frame: Frame, node: ast.Call) -> Any:
-        if node.keywords:
-            frame.source.fail(node, "arguments are given by position")
-        function = self.expression(frame, node.func)
-        arguments = [self.expression(frame, item) for item in node.args]
-        return self.call(frame, node, function, arguments)
-
-    def call(
-        self, frame: Frame, node: ast.AST, function: Any, arguments: Sequence[Any]
+    def _picked(
+        self, frame: Frame, node: ast.AST, base: nodes.Array | View, found: Any
     ) -> Any:
-        """The value of a call."""
-        fail = frame.source.fail
-        body = getattr(function, "body", function)
-        if isinstance(body, types.FunctionType):
-            return self.inline(frame, node, body, arguments)
-        if isinstance(function, (Place, SharedMemory, Barrier, Atomic)):
-            return self._grid(frame, node, function, arguments)
-        for item in arguments:
-            if not infer.is_typed(item) and not isinstance(item, _NUMBERS):
-                fail(node, f"expected numbers, got {_describe(item)}")
-        if isinstance(function, Primitive):
-            return infer.apply(function.name, *arguments)
-        if isinstance(function, Fact):
-            return function.rule(infer.dtype_of(_single(arguments)))
-        if isinstance(function, Conversion):
-            if len(arguments) != function.arity:
-                fail(node, f"{function.name} takes {function.arity} arguments")
-            dtype = function.rule(infer.dtype_of(arguments[-1]))
-            return infer.convert(arguments[0], dtype)
-        if isinstance(function, type) and issubclass(function, np.generic):
-            return infer.convert(_single(arguments), np.dtype(function))
-        if function in _CASTS:
-            return self._builtin_cast(function, _single(arguments))
-        if function is abs:
-            return infer.apply("absolute", _single(arguments))
-        if function in (min, max) and len(arguments) == 2:
-            first, second = arguments
-            meaning = "less" if function is min else "greater"
-            better = infer.apply(meaning, second, first)
-            return infer.select(better, second, first)
-        if getattr(function, "__module__", None) == "math":
-            if any(infer.is_typed(item) for item in arguments):
-                fail(node, f"math.{function.__name__} is for known numbers only")
-            return function(*arguments)
-        fail(node, f"{_describe(function)} cannot be called in a kernel")
+        """An element, or the view of what fewer indices than axes leave."""
+        if isinstance(base, View):
+            count = len(found) if isinstance(found, tuple) else 1
+            if count < len(base.shape):
+                offset, _ = self._reached(frame, node, base, found)
+                return View(
+                    base.label,
+                    base.array,
+                    base.shape[count:],
+                    base.strides[count:],
+                    offset,
+                )
+        index, inside = self.element(frame, node, base, found)
+        if inside is not None:
+            zero = infer.convert(0, index.dtype)
+            index = self.bind("index", infer.select(inside, index, zero))
+        array = base.array if isinstance(base, View) else base
+        return nodes.Load(array.name, index, array.dtype)
 
-    def _grid(
-        self, frame: Frame, node: ast.AST, word: Any, arguments: Sequence[Any]
-    ) -> Any:
-        """A word of `grid`."""
-        fail = frame.source.fail
-        if isinstance(word, Place):
-            axis = _single(arguments or (0,))
-            if axis not in (0, 1, 2) or not isinstance(axis, int):
-                fail(node, f"{word.kind} takes an axis from 0 to 2")
-            place = nodes.Index(word.kind, axis, np.dtype(np.int64))
-            return self.bind(word.kind, place)
-        if isinstance(word, Barrier):
-            self.statements.append(nodes.Barrier())
-            return None
-        if isinstance(word, SharedMemory):
-            if len(arguments) != 2 or not isinstance(arguments[1], int):
-                fail(node, "shared takes a dtype and a size that is known")
-            array = nodes.Array(self.fresh("shared"), np.dtype(arguments[0]), True)
-            self.statements.append(
-                nodes.Shared(array.name, array.dtype, int(arguments[1]))
-            )
-            return array
-        compares = word.operation == "compare_exchange"
-        if len(arguments) != 3 + compares or not isinstance(arguments[0], nodes.Array):
-            wanted = "expected, value" if compares else "value"
-            fail(node, f"{word.name} takes (array, index, {wanted})")
-        array, found, *values = arguments
-        if not array.writable:
-            fail(node, f"{array.name} is read-only")
-        index = self.index(frame, node, found)
-        *expected, value = [infer.convert(item, array.dtype) for item in values]
-        result = self.fresh("old")
-        self.statements.append(
-            nodes.Atomic(word.operation, array.name, index, value, result, *expected)
+    def element(
+        self, frame: Frame, node: ast.AST, base: nodes.Array | View, found: Any
+    ) -> tuple[nodes.Scalar, nodes.Scalar | None]:
+        """Where an element is, and whether it is inside; None if that is not asked."""
+        if isinstance(base, nodes.Array):
+            return self.index(frame, node, found), None
+        count = len(found) if isinstance(found, tuple) else 1
+        if count != len(base.shape):
+            message = f"{base.label} has {len(base.shape)} axes, got {count} indices"
+            frame.source.mistype(node, message)
+        place, inside = self._reached(frame, node, base, found)
+        return self.index(frame, node, place), inside
+
+    def _reached(
+        self, frame: Frame, node: ast.AST, base: View, found: Any
+    ) -> tuple[Any, nodes.Scalar | None]:
+        """Offset of what indices pick, and whether all of them are inside."""
+        indices = found if isinstance(found, tuple) else (found,)
+        place = base.offset
+        inside: Any = None
+        for axis, given in enumerate(indices):
+            length = base.shape[axis]
+            if isinstance(given, int) and not isinstance(given, bool):
+                index: Any = plus(length, given) if given < 0 else given
+            else:
+                index = self.index(frame, node, given)
+                index = self.bind("index", infer.convert(index, np.dtype(np.int64)))
+            if self.checks:
+                label = (frame.source, node, base.label, axis)
+                ok = self._checked(Site(*label), index, length)
+                inside = ok if inside is None else _both("bitwise_and", inside, ok)
+            place = plus(place, times(index, base.strides[axis]))
+        if infer.is_typed(place):
+            place = self.bind("index", place)
+        return place, self.bind("inside", inside) if infer.is_typed(inside) else None
+
+    def _checked(self, site: Site, index: Any, length: Any) -> Any:
+        """Whether an index is inside; where it is not, the kernel says so."""
+        if isinstance(index, int) and isinstance(length, int) and 0 <= index < length:
+            return True
+        self.sites.append(site)
+        int64 = np.dtype(np.int64)
+        index, length = (infer.convert(item, int64) for item in (index, length))
+        number, zero, first = (
+            nodes.Constant(value, FLAG.dtype) for value in (len(self.sites), 0, 0)
         )
-        return nodes.Name(result, array.dtype)
-
-    def _builtin_cast(self, function: Any, operand: Any) -> Any:
-        if not infer.is_typed(operand):
-            return function(operand)
-        if function is bool:
-            return infer.truth(operand)
-        return infer.convert(operand, _CASTS[function])
-
-
-def _single(arguments: Sequence[Any]) -> Any:
-    if len(arguments) != 1:
-        raise TypeError(f"expected one argument, got {len(arguments)}")
-    return arguments[0]
+        ok = self.bind(
+            "inside",
+            infer.apply(
+                "bitwise_and",
+                infer.apply("greater_equal", index, 0),
+                infer.apply("less", index, length),
+            ),
+        )
+        old = self.fresh("old")
+        seen = nodes.Name(old, FLAG.dtype)
+        found = tuple(
+            nodes.Store(FOUND.name, infer.convert(place, int64), value)
+            for place, value in enumerate((index, length))
+        )
+        report = (
+            nodes.Atomic(
+                "compare_exchange", FLAG.name, first, number, old, expected=zero
+            ),
+            nodes.If(infer.apply("equal", seen, 0), found),
+        )
+        self.statements.append(nodes.If(infer.apply("invert", ok), report))
+        return ok
 
 
 def _both(name: str, left: Any, right: Any) -> Any:
@@ -353,14 +414,14 @@ def _both(name: str, left: Any, right: Any) -> Any:
     return infer.apply(name, left, right)
 
 
-def _construct(node: ast.AST) -> str:
+def construct(node: ast.AST) -> str:
     """What to call a piece of syntax: ``ListComp`` → ``'list comp'``."""
     name = type(node).__name__
     words = "".join(f" {c.lower()}" if c.isupper() else c for c in name)
     return f"'{words.strip()}'"
 
 
-def _describe(found: Any) -> str:
+def describe(found: Any) -> str:
     if infer.is_typed(found):
         return f"a {found.dtype} value"
     name = getattr(found, "__qualname__", None) or getattr(found, "__name__", None)
@@ -378,5 +439,5 @@ _READERS: dict[type[ast.expr], Callable[[Expressions, Frame, Any], Any]] = {
     ast.BoolOp: Expressions._logic,
     ast.IfExp: Expressions._conditional,
     ast.Subscript: Expressions._subscript,
-    ast.Call: Expressions._call,
+    ast.Call: lambda reader, frame, node: reader.called(frame, node),
 }

@@ -7,7 +7,7 @@ expression carries its dtype.  Nothing here computes or checks anything: see
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -252,3 +252,12 @@ class Kernel:
     parameters: tuple[Value | Array, ...]
     body: Body
     results: tuple[Scalar, ...] = ()
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Computed once: kernels are keys, and may be long."""
+        found = self._hash
+        if not found:
+            found = hash((self.name, self.parameters, self.body, self.results)) or 1
+            object.__setattr__(self, "_hash", found)
+        return found

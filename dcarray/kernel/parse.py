@@ -10,21 +10,26 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..errors import KernelSyntaxError, KernelTypeError
 from . import infer, nodes
 from .branches import Branches, Collect, Returned
-from .expressions import Frame
-from .source import source_of
+from .expressions import NUMBERS, Frame, describe
+from .source import Source, source_of
+from .views import View
 
-__all__ = ["parse"]
+__all__ = ["Parser", "parse"]
 
 DType: TypeAlias = np.dtype[Any]
 
 _DEEPEST = 64  # functions inside functions, before it is taken for recursion
+_SEEN_ONLY = (print, breakpoint)  # of use where a kernel runs as plain Python
+_NARROW = {int: np.int8, float: np.float16, complex: np.complex64}
 _LONGEST = 1024  # iterations of a loop over known values, which is unrolled
 
 
@@ -68,8 +73,7 @@ def parse(
         else:
             parameters.append(nodes.Value(label, operand))
             arguments.append(nodes.Name(label, operand))
-    arrays = {item.name: item for item in parameters if isinstance(item, nodes.Array)}
-    parser = Parser(arrays)
+    parser = Parser()
     parser.taken.update(source.parameters)
     frame = Frame(source)
     returned = parser.inline(frame, source.tree, function, arguments)
@@ -86,31 +90,56 @@ class Parser(Branches):
     """Reads statements and calls of functions."""
 
     depth = 0
+    learns = False
+    """Whether numbers take the dtype of what they meet in a loop."""
 
     # --------------------------------------------------------------------- calls
     def inline(
-        self, frame: Frame, place: ast.AST, function: Any, arguments: Sequence[Any]
+        self,
+        frame: Frame,
+        place: ast.AST,
+        function: Any,
+        arguments: Sequence[Any],
+        keywords: Mapping[str, Any] = MappingProxyType({}),
     ) -> Any:
         source = source_of(function)
-        given = list(arguments)
-        for index in range(len(given), len(source.parameters)):
-            given.append(source.default(index))
-        if len(given) != len(source.parameters) or inspect.Parameter.empty in given:
-            wanted = len(source.parameters)
-            message = f"{source.tree.name} takes {wanted} arguments"
-            frame.source.fail(place, f"{message}, got {len(arguments)}")
-        if self.depth == _DEEPEST:
-            frame.source.fail(place, f"{source.tree.name} calls itself without end")
         inner = Frame(source)
-        for label, argument in zip(source.parameters, given):
+        for label, argument in self._given(frame, place, source, arguments, keywords):
             typed = infer.is_typed(argument)
             inner.names[label] = self.bind(label, argument) if typed else argument
+        if self.depth == _DEEPEST:
+            frame.source.fail(place, f"{source.tree.name} calls itself without end")
         self.depth += 1
         try:
             returned = self.block(inner, source.tree.body)
         finally:
             self.depth -= 1
         return returned.value if returned is not None else None
+
+    def _given(
+        self,
+        frame: Frame,
+        place: ast.AST,
+        source: Source,
+        arguments: Sequence[Any],
+        keywords: Mapping[str, Any],
+    ) -> Iterator[tuple[str, Any]]:
+        """Names and values of the parameters of a function."""
+        missing = inspect.Parameter.empty
+        names = source.parameters
+        known = {**source.constants}
+        for index, label in enumerate(names):
+            known[label] = source.default(index)
+        for label in keywords:
+            if label not in known or label in names[: len(arguments)]:
+                frame.source.fail(place, f"{source.tree.name} takes no {label!r} here")
+        known.update(zip(names, arguments))
+        known.update(keywords)
+        if len(arguments) > len(names) or any(x is missing for x in known.values()):
+            message = f"{source.tree.name} takes {len(known)} arguments"
+            got = len(arguments) + len(keywords)
+            frame.source.fail(place, f"{message}, got {got}")
+        yield from known.items()
 
     # ---------------------------------------------------------------- statements
     def block(self, frame: Frame, statements: Sequence[ast.stmt]) -> Returned | None:
@@ -143,8 +172,10 @@ class Parser(Branches):
             right = self.value(frame, node.value)
             try:
                 new = self.binary(frame, node, node.op, old, right)
+            except KernelTypeError:
+                raise
             except TypeError as error:
-                fail(node, str(error))
+                frame.source.mistype(node, str(error))
             self.assign(frame, node.target, new)
         elif isinstance(node, ast.While):
             self.while_loop(frame, node)
@@ -153,6 +184,8 @@ class Parser(Branches):
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return  # a docstring
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            if self.expression(frame, node.value.func) in _SEEN_ONLY:
+                return
             self.expression(frame, node.value)
         elif not isinstance(node, ast.Pass):
             word = type(node).__name__.lower()
@@ -170,21 +203,92 @@ class Parser(Branches):
             for item, part in zip(target.elts, value):
                 self.assign(frame, item, part)
         elif isinstance(target, ast.Subscript):
-            array = self.expression(frame, target.value)
-            if not isinstance(array, nodes.Array):
-                fail(target, "only elements of arrays can be stored to")
-            if not array.writable:
-                fail(target, f"{array.name} is read-only")
-            index = self.index(frame, target, self.expression(frame, target.slice))
-            stored = infer.convert(value, array.dtype)
-            self.statements.append(nodes.Store(array.name, index, stored))
+            self.store(frame, target, value)
         else:
             fail(target, "cannot be assigned to")
 
+    def store(self, frame: Frame, target: ast.Subscript, value: Any) -> None:
+        """``target = value`` for an element of an array."""
+        base = self.expression(frame, target.value)
+        if not isinstance(base, (nodes.Array, View)):
+            frame.source.mistype(target, "only elements of arrays can be stored to")
+        array = base.array if isinstance(base, View) else base
+        if not array.writable:
+            frame.source.fail(target, f"{array.name} is read-only")
+        if not infer.is_typed(value) and not isinstance(value, NUMBERS):
+            frame.source.mistype(target, f"expected a number, got {describe(value)}")
+        found = self.expression(frame, target.slice)
+        index, inside = self.element(frame, target, base, found)
+        try:
+            stored = infer.convert(value, array.dtype)
+        except TypeError as error:
+            frame.source.mistype(target, str(error))
+        store = nodes.Store(array.name, index, stored)
+        if inside is None:
+            self.statements.append(store)
+        else:
+            self.statements.append(nodes.If(inside, (store,)))
+
     # --------------------------------------------------------------------- loops
-    def carried(self, frame: Frame, node: ast.While | ast.For) -> dict[str, nodes.Name]:
+    def settled(
+        self, frame: Frame, node: ast.While | ast.For, counter: DType | None
+    ) -> dict[str, DType]:
+        """Dtypes that numbers take in a loop: ``s = 0.0; s += x[i]`` makes ``s`` what
+        ``x`` is.  The body is read on trial, with numbers of narrow dtypes."""
+        numbers = {
+            item.id: frame.names[item.id]
+            for item in ast.walk(node)
+            if isinstance(item, ast.Name)
+            and isinstance(item.ctx, ast.Store)
+            and type(frame.names.get(item.id)) in _NARROW
+        }
+        if not numbers or not self.learns:
+            return {}
+        for integer in (np.int8, np.int64):
+            inner = frame.branch()
+            tried = {
+                name: nodes.Name(
+                    name, np.dtype(_NARROW[type(x)] if type(x) is not int else integer)
+                )
+                for name, x in numbers.items()
+            }
+            inner.names.update(tried)
+            if counter is not None and isinstance(node, ast.For):
+                assert isinstance(node.target, ast.Name)
+                inner.names[node.target.id] = nodes.Name(node.target.id, counter)
+            before = (set(self.taken), dict(self.dtypes), len(self.sites))
+            try:
+                with Collect(self):
+                    self.block(inner, node.body)
+            except (KernelSyntaxError, KernelTypeError):
+                continue
+            finally:
+                self.taken, self.dtypes = before[:2]
+                del self.sites[before[2] :]
+            return self._found(numbers, tried, inner)
+        return {}
+
+    def _found(
+        self, numbers: Mapping[str, Any], tried: Mapping[str, nodes.Name], after: Frame
+    ) -> dict[str, DType]:
+        """Dtypes that numbers have after a trial, where something forced them."""
+        found: dict[str, DType] = {}
+        for name, value in numbers.items():
+            new = after.names.get(name)
+            if new is None or not infer.is_typed(new):
+                continue
+            dtype: DType = new.dtype
+            integer = type(value) is int and dtype.kind in "biu"
+            if dtype != tried[name].dtype and not integer:
+                found[name] = dtype
+        return found
+
+    def carried(
+        self, frame: Frame, node: ast.While | ast.For, counter: DType | None = None
+    ) -> dict[str, nodes.Name]:
         """Variables that a loop changes, each made a variable that is assigned to."""
         found: dict[str, nodes.Name] = {}
+        settled = self.settled(frame, node, counter)
         for item in ast.walk(node):
             if not isinstance(item, ast.Name) or not isinstance(item.ctx, ast.Store):
                 continue
@@ -193,7 +297,7 @@ class Parser(Branches):
                 continue
             if not infer.is_typed(old) and not isinstance(old, (int, float, complex)):
                 frame.source.fail(item, f"{item.id!r} cannot change in a loop")
-            dtype = infer.dtype_of(old)
+            dtype = settled.get(item.id) or infer.dtype_of(old)
             local = self.fresh(item.id)
             self.statements.append(nodes.Let(local, infer.convert(old, dtype)))
             found[item.id] = nodes.Name(local, dtype)
@@ -214,11 +318,12 @@ class Parser(Branches):
                 continue
             if infer.is_typed(new) and new.dtype != variable.dtype:
                 message = f"{name!r} is {variable.dtype} and becomes {new.dtype}"
-                frame.source.fail(node, f"{message} in the loop")
+                if not self._widens(new.dtype, variable.dtype):
+                    frame.source.mistype(node, f"{message} in the loop")
             try:
                 typed = infer.convert(new, variable.dtype)
             except TypeError as error:
-                frame.source.fail(node, f"{name!r}: {error}")
+                frame.source.mistype(node, f"{name!r}: {error}")
             changed.append((variable, typed))
         # A new value may be the old one of another variable: read all, then write.
         variables = set(carried.values())
@@ -229,6 +334,15 @@ class Parser(Branches):
                 changed[position] = (variable, nodes.Name(local, new.dtype))
         for variable, new in changed:
             self.statements.append(nodes.Assign(variable.name, new))
+
+    def _widens(self, source: DType, target: DType) -> bool:
+        """Whether a value may be stored into a variable that a number began."""
+        return (
+            self.learns
+            and source.kind in "biu"
+            and target.kind in "iu"
+            and (np.can_cast(source, target))
+        )
 
     def check_loop(self, frame: Frame, node: ast.While | ast.For) -> None:
         """Refuse what leaves a loop from its middle."""
@@ -281,9 +395,9 @@ class Parser(Branches):
             return
         dtype = infer.promote(*bounds)
         if dtype.kind not in "iu":
-            fail(node.iter, f"range counts integers, not {dtype}")
+            frame.source.mistype(node.iter, f"range counts integers, not {dtype}")
         start, stop, step = (infer.convert(item, dtype) for item in bounds)
-        carried = self.carried(frame, node)
+        carried = self.carried(frame, node, dtype)
         counter = self.fresh(node.target.id)
         carried.pop(node.target.id, None)
         loop = frame.branch()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NoReturn
 
-from ..errors import KernelSyntaxError
+from ..errors import KernelSyntaxError, KernelTypeError
 
 __all__ = ["Source", "source_of"]
 
@@ -33,7 +33,18 @@ class Source:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the parameters, in order."""
-        return tuple(argument.arg for argument in self.tree.args.args)
+        given = self.tree.args
+        return tuple([item.arg for item in (*given.posonlyargs, *given.args)])
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """Keyword-only parameters, known while a kernel is specialised, with their
+        defaults; `inspect.Parameter.empty` if there is none."""
+        defaults = getattr(self.function, "__kwdefaults__", None) or {}
+        return {
+            item.arg: defaults.get(item.arg, inspect.Parameter.empty)
+            for item in self.tree.args.kwonlyargs
+        }
 
     def default(self, index: int) -> Any:
         """Default value of the parameter at ``index``; `inspect.Parameter.empty` if
@@ -63,13 +74,20 @@ class Source:
 
     def fail(self, node: ast.AST, message: str) -> NoReturn:
         """Raise a `KernelSyntaxError` that shows the place of ``node``."""
+        raise KernelSyntaxError(f"{self.tree.name}: {message}", self.place(node))
+
+    def mistype(self, node: ast.AST, message: str) -> NoReturn:
+        """Raise a `KernelTypeError` that shows the place of ``node``."""
+        raise KernelTypeError(f"{self.tree.name}: {message}", *self.place(node))
+
+    def place(self, node: ast.AST) -> tuple[str, int, int, str, int, int]:
+        """Where ``node`` stands: what `SyntaxError` takes."""
         line = getattr(node, "lineno", 1) + self.line
         end = getattr(node, "end_lineno", None) or line - self.line
         start = getattr(node, "col_offset", 0) + self.column + 1
         stop = (getattr(node, "end_col_offset", None) or 0) + self.column + 1
         text = linecache.getline(self.file, line) or ast.unparse(node)
-        place = (self.file, line, start, text, end + self.line, stop)
-        raise KernelSyntaxError(f"{self.tree.name}: {message}", place)
+        return (self.file, line, start, text, end + self.line, stop)
 
 
 @cache
@@ -107,6 +125,4 @@ def source_of(function: Callable[..., Any]) -> Source:
     extra = tree.args.vararg or tree.args.kwarg
     if extra is not None:
         source.fail(extra, "a kernel takes a fixed number of arguments")
-    if tree.args.kwonlyargs:
-        source.fail(tree.args.kwonlyargs[0], "a kernel has no keyword-only arguments")
     return source

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dcarray.errors import KernelSyntaxError
+from dcarray.errors import KernelSyntaxError, KernelTypeError
 from dcarray.kernel import nodes
 from dcarray.kernel.interpret import interpret
 from dcarray.kernel.language import (
@@ -299,7 +299,7 @@ def misses_return(x: Scalar) -> Scalar:
 
 
 def uses_keyword(x: Scalar) -> Scalar:
-    return silu(x=x)
+    return exp(x=x)
 
 
 def changes_dtype(x: Scalar) -> Scalar:
@@ -362,7 +362,7 @@ def varied(*x: Scalar) -> Scalar:
         (uses_break, F32, "'break' inside a loop", "break"),
         (uses_undefined, F32, "'y' may not have a value", "y"),
         (misses_return, F32, "ends without a return", "if x > 0:"),
-        (uses_keyword, F32, "by position", "silu(x=x)"),
+        (uses_keyword, F32, "by position", "exp(x=x)"),
         (changes_dtype, F64, "is int64 and becomes float64", "while i < 10:"),
         (recursion, F32, "calls itself", "recursion(x)"),
         (too_large, np.dtype("i1"), "1000 does not fit into int8", "x + 1000"),
@@ -380,9 +380,11 @@ def varied(*x: Scalar) -> Scalar:
 def test_refusal_points_at_the_source(
     function: Callable[..., Any], dtype: np.dtype[Any], message: str, code: str
 ) -> None:
-    with pytest.raises(KernelSyntaxError, match=message) as caught:
+    with pytest.raises((KernelSyntaxError, KernelTypeError), match=message) as caught:
         parse(function, [dtype])
     error = caught.value
+    mistyped = (changes_dtype, too_large, shifts_floats, takes_tuple, nothing_asked)
+    assert isinstance(error, KernelTypeError) is (function in mistyped)
     assert error.filename == __file__
     assert error.text is not None
     assert error.lineno is not None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernel.nodes import Kernel
 from ...layout import Layout
 from ...ops.program import Program
 from ..base import DeviceProperties, Raised, Rates
@@ -112,6 +113,18 @@ class CpuBackend:
         ``target`` has length 1 along ``axes``.  Floating-point warnings are NumPy's.
         """
         reduce(ufunc, source, axes, target)
+
+    def run(
+        self,
+        kernel: Kernel,
+        grid: Sequence[int],
+        group: Sequence[int],
+        arguments: Sequence[Any],
+    ) -> None:
+        """Run a kernel over a grid; see `GridBackend.run`."""
+        from .kernels import run_in_step  # only who has kernels needs it
+
+        run_in_step(kernel, grid, group, arguments)
 
     def properties(self) -> DeviceProperties:
         """What the processor and its memory are."""

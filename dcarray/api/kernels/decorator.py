@@ -1,0 +1,327 @@
+"""`dc.kernel`, and what it makes of a function."""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+
+from ...backends.registry import backend_for
+from ...config import current
+from ...errors import KernelTypeError, LaunchError
+from ...kernel import grid as words
+from ...kernel.calls import MEANINGS
+from ...kernel.source import source_of
+from ...kernel.specialise import Specialised, over_grid, specialise
+from ...ops.elementwise import BY_UFUNC
+from .arguments import bound, operands
+from .launching import launch
+
+__all__ = ["Decorator", "Kernel", "Launcher", "kernel"]
+
+Size: TypeAlias = int | Sequence[int]
+Sizes: TypeAlias = tuple[int, ...]
+
+MEANINGS.update(BY_UFUNC)
+
+_MOST = 256
+"""Specialisations that a kernel keeps."""
+
+
+class Kernel:
+    """A function in the kernel language, to be run over a grid of work items.
+
+    ``kernel[grid, group](*arguments)`` runs it over ``grid`` work items in groups of
+    ``group``, each a number or a tuple of up to three; the grid is a whole number of
+    groups along each axis.  ``kernel[grid](*arguments)`` leaves the groups to the
+    device, and ``kernel(*arguments)`` takes the shape of the first array that the
+    kernel stores to for a grid; both are for kernels in which work items do not meet.
+
+    Attributes
+    ----------
+    function : callable
+        The Python function.
+    """
+
+    def __init__(self, function: Callable[..., Any], constants: Sequence[str]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.source_code = source_of(function)
+        unknown = set(constants) - set(self.source_code.parameters)
+        if unknown:
+            tree = self.source_code.tree
+            self.source_code.fail(tree, f"has no parameter {min(unknown)!r}")
+        self._named = frozenset(constants)
+        self._known: dict[Any, Specialised] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.source_code.tree.name}>"
+
+    @property
+    def body(self) -> Callable[..., Any]:
+        """What another kernel that calls this one runs."""
+        return self.function
+
+    def __getitem__(self, sizes: Any) -> Launcher:
+        if isinstance(sizes, tuple) and len(sizes) == 2:
+            return Launcher(self, _sizes(self, sizes[0]), _sizes(self, sizes[1]))
+        return Launcher(self, _sizes(self, sizes), None)
+
+    def __call__(
+        self, *arguments: Any, size: Size | None = None, **constants: Any
+    ) -> None:
+        """Run over a grid of this size, or of the shape of the first array that the
+        kernel stores to."""
+        grid = None if size is None else _sizes(self, size)
+        self.run(arguments, constants, grid, None)
+
+    def specialised(
+        self,
+        types: Sequence[Any],
+        constants: Mapping[str, Any],
+        group: tuple[int, int, int] | None,
+        axes: int = 0,
+    ) -> Specialised:
+        """The kernel for arguments of these types; see `kernel.specialise`."""
+        checks = current().bounds_check
+        key = (tuple(types), tuple(sorted(constants.items())), group, checks, axes)
+        try:
+            found = self._known.get(key)
+        except TypeError:
+            raise KernelTypeError(
+                f"{self.source_code.tree.name}: constants are numbers, tuples, dtypes "
+                f"and functions, got {dict(constants)}"
+            ) from None
+        if found is not None and found.is_current():
+            return found
+        with self._lock:
+            if axes:
+                base = self.specialised_anew(types, constants, group, checks)
+                if base.meets:
+                    name = self.source_code.tree.name
+                    raise LaunchError(
+                        f"{name}: its work items meet, so groups matter: launch it as "
+                        f"{name}[grid, group](...)"
+                    )
+                found = over_grid(base, axes)
+            else:
+                found = self.specialised_anew(types, constants, group, checks)
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[key] = found
+        return found
+
+    def specialised_anew(
+        self,
+        types: Sequence[Any],
+        constants: Mapping[str, Any],
+        group: tuple[int, int, int] | None,
+        checks: bool,
+    ) -> Specialised:
+        """The kernel for arguments of these types, read once more."""
+        return specialise(self.function, types, constants, group, checks)
+
+    def split(
+        self, arguments: Sequence[Any], constants: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments that are given to the device, and those that are known."""
+        source = self.source_code
+        given: list[Any] = []
+        known = dict(constants)
+        for place, label in enumerate(source.parameters):
+            if place < len(arguments):
+                value = arguments[place]
+            elif label in known:
+                value = known.pop(label)
+            else:
+                continue
+            if label in self._named:
+                known[label] = value.item() if isinstance(value, np.generic) else value
+            else:
+                given.append(value)
+        return [*given, *arguments[len(source.parameters) :]], known
+
+    def run(
+        self,
+        arguments: Sequence[Any],
+        constants: Mapping[str, Any],
+        grid: Sizes | None,
+        group: Sizes | None,
+    ) -> None:
+        """Run over a grid; see the class."""
+        name = self.source_code.tree.name
+        arguments, constants = self.split(arguments, constants)
+        device = bound(name, arguments)
+        given, types = operands(name, arguments, device)
+        backend = backend_for("cpu" if device.kind == "auto" else str(device))
+        if group is not None:
+            assert grid is not None
+            whole = (*group, 1, 1)[:3]
+            _check(name, grid, group, backend)
+            found = self.specialised(types, constants, (whole[0], whole[1], whole[2]))
+            lengths = grid
+        else:
+            if grid is None:
+                base = self.specialised(types, constants, None)
+                if not base.written:
+                    raise LaunchError(f"{name}: it stores to no array: give a size")
+                grid = tuple(given[base.written[0]].shape)
+                if len(grid) > 3:
+                    raise LaunchError(
+                        f"{name}: an array of {len(grid)} axes is no grid: give a size"
+                    )
+            found = self.specialised(types, constants, None, len(grid))
+            lengths = grid
+            group = _group(grid, backend)
+            grid = tuple(
+                [-(-n // m) * m for n, m in zip(reversed(lengths), group, strict=True)]
+            )
+        if math.prod(lengths):
+            launch(found, given, lengths, grid, group, device)
+
+
+class Launcher:
+    """A kernel with a grid: call it with the arguments."""
+
+    __slots__ = ("grid", "group", "kernel")
+
+    def __init__(self, kernel: Kernel, grid: Sizes, group: Sizes | None) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self.group = group
+
+    def __call__(self, *arguments: Any, **constants: Any) -> None:
+        """Run the kernel over the grid."""
+        self.kernel.run(arguments, constants, self.grid, self.group)
+
+
+def _flat(sizes: Sequence[Any]) -> bool:
+    return all(isinstance(n, (int, np.integer)) for n in sizes)
+
+
+def _sizes(kernel: Kernel, given: Any) -> Sizes:
+    found = (given,) if isinstance(given, (int, np.integer)) else tuple(given)
+    if not 1 <= len(found) <= 3 or not _flat(found) or any(n < 0 for n in found):
+        name = kernel.source_code.tree.name
+        raise LaunchError(f"{name}: a grid has one to three lengths, got {given!r}")
+    return tuple([int(n) for n in found])
+
+
+def _check(name: str, grid: Sizes, group: Sizes, backend: Any) -> None:
+    """Refuse groups that do not fill the grid, or that the device cannot have."""
+    facts: dict[str, Any] = {"device": backend.device, "kernel": name, "grid": grid}
+    if len(grid) != len(group):
+        raise LaunchError(f"a grid {grid} in groups of {group}", **facts)
+    if any(m < 1 or n % m for n, m in zip(grid, group, strict=True)):
+        padded = tuple([-(-n // max(m, 1)) * max(m, 1) for n, m in zip(grid, group)])
+        raise LaunchError(
+            f"groups of {group} do not fill the grid",
+            hint=f"round it up to {padded} and let the kernel look where it is",
+            **facts,
+        )
+    limits = getattr(backend, "limits", None)
+    most = limits.group if limits is not None else 1 << 16
+    if math.prod(group) > most:
+        raise LaunchError(
+            f"groups of {group}; a group has {most} items at most", **facts
+        )
+
+
+def _group(lengths: Sizes, backend: Any) -> Sizes:
+    """A group for a grid, the device's first axis first."""
+    limits = getattr(backend, "limits", None)
+    items = limits.items if limits is not None else 1024
+    found = []
+    for place, length in enumerate(reversed(lengths)):
+        share = min(items, 32) if place == 0 and len(lengths) > 1 else items
+        size = 1
+        while size < min(share, length):
+            size *= 2
+        size = min(size, max(share, 1))
+        found.append(size)
+        items = max(1, items // size)
+    return tuple(found)
+
+
+class Decorator:
+    """``@dc.kernel``: makes a kernel of a function.
+
+    The words of the language are its attributes: ``dc.kernel.global_id`` ...; they can
+    also be imported from ``dcarray.kernel``.
+
+    Examples
+    --------
+    >>> import dcarray as dc
+    >>> @dc.kernel
+    ... def scale(x, y, factor):
+    ...     i = dc.kernel.global_id(0)
+    ...     y[i] = factor * x[i]
+    >>> x = dc.arange(4.0)
+    >>> y = dc.empty(4)
+    >>> scale(x, y, 2.0)
+    >>> y
+    array([0., 2., 4., 6.])
+    """
+
+    kernel_words = True
+
+    global_id = words.global_id
+    local_id = words.local_id
+    group_id = words.group_id
+    global_size = words.global_size
+    local_size = words.local_size
+    group_count = words.group_count
+    shared = words.shared
+    barrier = words.barrier
+    atomic_add = words.atomic_add
+    atomic_min = words.atomic_min
+    atomic_max = words.atomic_max
+    atomic_and = words.atomic_and
+    atomic_or = words.atomic_or
+    atomic_xor = words.atomic_xor
+    atomic_exchange = words.atomic_exchange
+    atomic_compare_exchange = words.atomic_compare_exchange
+
+    def __repr__(self) -> str:
+        return "<dcarray.kernel>"
+
+    @overload
+    def __call__(self, function: Callable[..., Any], /) -> Kernel: ...
+
+    @overload
+    def __call__(
+        self, function: None = None, /, *, constants: Sequence[str] = ()
+    ) -> Callable[[Callable[..., Any]], Kernel]: ...
+
+    def __call__(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        constants: Sequence[str] = (),
+    ) -> Any:
+        """Make a kernel.
+
+        Parameters
+        ----------
+        function : callable
+            A plain ``def`` in the kernel language.
+        constants : sequence of str
+            Parameters that are known when it is compiled, as keyword-only ones are.
+
+        Raises
+        ------
+        KernelSyntaxError
+            Its source cannot be read.
+        """
+        if function is None:
+            return lambda given: Kernel(given, constants)
+        return Kernel(function, constants)
+
+
+kernel = Decorator()

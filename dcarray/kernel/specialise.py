@@ -1,0 +1,286 @@
+"""A user's kernel over arrays of any strides → IR over rows of elements.
+
+What the IR's parameters are is said by their *roles*: beside the arguments there are
+lengths, strides and offsets of arrays, each only where the kernel looks at it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from . import infer, nodes
+from .expressions import Frame
+from .parse import Parser
+from .rewrite import simplify
+from .source import Source, source_of
+from .verify import verify
+from .views import FLAG, FOUND, Site, View, times
+from .walk import rebuild_body, statements, used
+
+__all__ = ["ArrayOf", "Role", "Specialised", "over_grid", "specialise"]
+
+DType: TypeAlias = np.dtype[Any]
+INT = np.dtype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayOf:
+    """What a kernel knows of an array: ``contiguous`` ones are in C order and begin at
+    the first element of their memory."""
+
+    dtype: DType
+    ndim: int
+    contiguous: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a parameter of the IR is.
+
+    ``kind`` is one of array, number, length, stride, offset (of the argument at
+    ``place``, along ``axis``), grid (items along ``axis``), flag and found.
+    """
+
+    kind: str
+    place: int = 0
+    axis: int = 0
+
+
+@dataclass(frozen=True)
+class Specialised:
+    """A kernel for arguments of some types.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    roles : tuple of Role
+        One for each parameter of ``kernel``.
+    written : tuple of int
+        Arguments that are stored to.
+    sites : tuple of Site
+        Indices that are checked; number 1 is the first.
+    lookups : tuple
+        Names from outside that were read: where, which, and what they were.
+    dtypes, atomics : mapping
+        Where a dtype, or an atomic operation, is met first.
+    """
+
+    kernel: nodes.Kernel
+    roles: tuple[Role, ...]
+    written: tuple[int, ...]
+    source: Source
+    sites: tuple[Site, ...] = ()
+    lookups: tuple[tuple[Source, str, Any], ...] = ()
+    dtypes: Mapping[DType, tuple[Source, ast.AST]] = field(default_factory=dict)
+    atomics: Mapping[tuple[str, DType], tuple[Source, ast.AST]] = field(
+        default_factory=dict
+    )
+
+    @cached_property
+    def meets(self) -> bool:
+        """Whether work items of a group share memory or wait for each other."""
+        kinds = (nodes.Barrier, nodes.Shared)
+        return any(isinstance(x, kinds) for x in statements(self.kernel.body))
+
+    def is_current(self) -> bool:
+        """Whether the names from outside still mean the same."""
+        for source, name, value in self.lookups:
+            try:
+                now = source.lookup(name)
+            except KeyError:
+                return False
+            if now is not value and not (
+                type(now) is type(value) and _same(now, value)
+            ):
+                return False
+        return True
+
+
+def _same(x: Any, y: Any) -> bool:
+    numbers = (bool, int, float, complex, np.generic, tuple)
+    return type(x) is type(y) and isinstance(x, numbers) and bool(x == y)
+
+
+def specialise(
+    function: Callable[..., Any],
+    operands: Sequence[DType | ArrayOf],
+    constants: Mapping[str, Any] | None = None,
+    group: tuple[int, int, int] | None = None,
+    checks: bool = False,
+) -> Specialised:
+    """A kernel for arguments of these types.
+
+    Parameters
+    ----------
+    function : callable
+        It stores into arrays and returns nothing.
+    operands : sequence of dtype or ArrayOf
+        For each parameter that is no constant, the dtype of a number, or an array.
+    constants : mapping, optional
+        Values of the other parameters.
+    group : tuple of three int, optional
+        Work items of a group, where they are known.
+    checks : bool
+        Whether indices are checked.
+
+    Raises
+    ------
+    KernelSyntaxError
+        A construct outside the language, with its place.
+    KernelTypeError
+        Types that do not fit, with the place.
+    """
+    source = source_of(function)
+    parser = Parser(checks)
+    parser.learns = True
+    parser.group = group
+    known = dict(constants or {})
+    names = [name for name in source.parameters if name not in known]
+    if len(operands) > len(names):
+        source.mistype(
+            source.tree, f"takes {len(names)} arguments, got {len(operands)}"
+        )
+    parser.taken.update(map(_plain, names))
+    parser.taken.update((FLAG.name, FOUND.name))
+    parameters: list[nodes.Value | nodes.Array] = []
+    roles: list[Role] = []
+
+    def number(label: str, dtype: DType, role: Role) -> nodes.Name:
+        if role.kind != "number":
+            label = parser.fresh(label)
+        parameters.append(nodes.Value(label, dtype))
+        roles.append(role)
+        return nodes.Name(label, dtype)
+
+    arguments: dict[str, Any] = {}
+    for place, (label, operand) in enumerate(zip(names, operands)):
+        if isinstance(operand, ArrayOf):
+            array = nodes.Array(_plain(label), operand.dtype, writable=True)
+            parameters.append(array)
+            roles.append(Role("array", place))
+            shape = [
+                number(
+                    parser.fresh(f"{label}_n{axis}"), INT, Role("length", place, axis)
+                )
+                for axis in range(operand.ndim)
+            ]
+            strides: list[Any] = []
+            offset: Any = 0
+            if not operand.contiguous:
+                offset = number(f"{label}_at", INT, Role("offset", place))
+                strides = [
+                    number(f"{label}_s{axis}", INT, Role("stride", place, axis))
+                    for axis in range(operand.ndim)
+                ]
+            else:
+                step: Any = 1
+                for length in reversed(shape):
+                    strides.insert(0, step)
+                    step = times(step, length)
+                strides = [
+                    parser.bind(f"{label}_s", x) if infer.is_typed(x) else x
+                    for x in strides
+                ]
+            view = View(label, array, tuple(shape), tuple(strides), offset)
+            arguments[label] = view
+        else:
+            role = Role("number", place)
+            arguments[label] = number(_plain(label), operand, role)
+    for item in ast.walk(source.tree):
+        if isinstance(item, ast.Return) and item.value is not None:
+            source.fail(item, "a kernel returns nothing: it stores into arrays")
+    frame = Frame(source)
+    parser.inline(frame, source.tree, function, (), {**arguments, **known})
+    if parser.sites:
+        parameters.extend((FLAG, FOUND))
+        roles.extend((Role("flag"), Role("found")))
+    kernel = nodes.Kernel(
+        f"dc_{_plain(source.tree.name)}", tuple(parameters), tuple(parser.statements)
+    )
+    return _lean(
+        Specialised(
+            simplify(verify(kernel)),
+            tuple(roles),
+            (),
+            source,
+            tuple(parser.sites),
+            tuple(parser.lookups),
+            parser.dtypes,
+            parser.atomics,
+        )
+    )
+
+
+def _plain(name: str) -> str:
+    """A name that every language takes."""
+    return name.encode("ascii", "backslashreplace").decode().replace("\\", "_")
+
+
+def _lean(given: Specialised) -> Specialised:
+    """Without numbers that are not read; arrays that are only read say so."""
+    kernel = given.kernel
+    count = used(kernel)
+    stored = {
+        node.array
+        for node in statements(kernel.body)
+        if isinstance(node, (nodes.Store, nodes.Atomic))
+    }
+    parameters: list[nodes.Value | nodes.Array] = []
+    roles = []
+    written = []
+    for item, role in zip(kernel.parameters, given.roles, strict=True):
+        if isinstance(item, nodes.Array):
+            item = replace(item, writable=item.name in stored)
+            if item.writable and role.kind == "array":
+                written.append(role.place)
+        elif not count[item.name]:
+            continue
+        parameters.append(item)
+        roles.append(role)
+    return replace(
+        given,
+        kernel=verify(replace(kernel, parameters=tuple(parameters))),
+        roles=tuple(roles),
+        written=tuple(written),
+    )
+
+
+def over_grid(given: Specialised, axes: int) -> Specialised:
+    """The kernel for a grid of any lengths, that whole groups may exceed.
+
+    Lengths become parameters, and the last axis becomes the device's first one, along
+    which neighbours run together.
+    """
+    kernel = given.kernel
+    taken = {item.name for item in kernel.parameters}
+    lengths: list[nodes.Value] = []
+    for axis in range(axes):
+        label = f"dc_grid{axis}"
+        while label in taken:
+            label += "_"
+        lengths.append(nodes.Value(label, INT))
+
+    def change(node: nodes.Scalar) -> nodes.Scalar:
+        if not isinstance(node, nodes.Index) or node.axis >= axes:
+            return node
+        if node.kind == "global_size":
+            return nodes.Name(lengths[node.axis].name, INT)
+        return replace(node, axis=axes - 1 - node.axis)
+
+    inside: Any = None
+    for axis, length in enumerate(lengths):
+        index = nodes.Index("global_id", axes - 1 - axis, INT)
+        here = infer.apply("less", index, nodes.Name(length.name, INT))
+        inside = here if inside is None else infer.apply("bitwise_and", inside, here)
+    body = rebuild_body(kernel.body, change)
+    guarded = nodes.Kernel(
+        kernel.name, (*kernel.parameters, *lengths), (nodes.If(inside, body),)
+    )
+    roles = (*given.roles, *(Role("grid", axis=axis) for axis in range(axes)))
+    return replace(given, kernel=simplify(verify(guarded)), roles=roles)

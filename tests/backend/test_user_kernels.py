@@ -1,0 +1,194 @@
+"""Kernels of the user: the same answers on every device that is at hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dcarray as dc
+from dcarray.backends.registry import counted
+from dcarray.kernel import (
+    atomic_add,
+    barrier,
+    global_id,
+    global_size,
+    group_id,
+    local_id,
+    local_size,
+    shared,
+)
+
+DEVICES = ["auto", "cpu", "opencl:0"]
+
+
+@pytest.fixture(params=DEVICES)
+def device(request: pytest.FixtureRequest) -> str:
+    kind = request.param.partition(":")[0]
+    if kind not in ("auto", "cpu") and not counted(kind):
+        pytest.skip(f"no {kind} device here")
+    return str(request.param)
+
+
+def near(got: Any, want: Any, ulp: float = 4.0) -> None:
+    found = got.get()
+    assert found.dtype == want.dtype
+    np.testing.assert_allclose(found, want, rtol=ulp * np.finfo(want.dtype).eps)
+
+
+# ---------------------------------------------------------------------------- kernels
+@dc.kernel
+def saxpy(x, y, out, a):
+    i = global_id(0)
+    out[i] = a * x[i] + np.exp(y[i])
+
+
+@dc.kernel
+def partial_sums(x, out):
+    tile = shared(x.dtype, local_size(0))
+    mine = local_id(0)
+    i = global_id(0)
+    tile[mine] = x[i] if i < len(x) else 0
+    barrier()
+    step = local_size(0) // 2
+    while step > 0:
+        if mine < step:
+            tile[mine] += tile[mine + step]
+        barrier()
+        step = step // 2
+    if mine == 0:
+        out[group_id(0)] = tile[0]
+
+
+@dc.kernel
+def histogram(x, bins):
+    i = global_id(0)
+    if i < len(x) and x[i] >= 0:
+        atomic_add(bins, x[i], 1)
+
+
+@dc.kernel
+def transposed(a, b):
+    i, j = global_id(0), global_id(1)
+    b[i, j] = a[j, i]
+
+
+@dc.kernel
+def row_sums(a, out):
+    i = global_id(0)
+    row = a[i]
+    total = 0.0
+    for j in range(a.shape[1]):
+        total += row[j]
+    out[i] = total
+
+
+@dc.kernel
+def polynomial(x, out, *, coefficients, scale=1):
+    i = global_id(0)
+    value = 0.0
+    for c in coefficients:
+        value = value * x[i] + c
+    out[i] = scale * value
+
+
+@dc.kernel(constants=("n",))
+def strided(x, out, n):
+    i = global_id(0)
+    for k in range(n):
+        out[i] += x[i + k * global_size(0)]
+
+
+# ------------------------------------------------------------------------------ tests
+def test_automatic_grid(device: str) -> None:
+    x = np.linspace(0, 1, 1003, dtype=np.float32)
+    out = dc.zeros(1003, dtype=np.float32, device=device)
+    saxpy(dc.asarray(x, device=device), dc.asarray(x, device=device)[::-1], out, 2.0)
+    near(out, np.float32(2) * x + np.exp(x[::-1]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_groups_share_and_meet(device: str, dtype: Any) -> None:
+    x = np.arange(1000).astype(dtype)
+    out = dc.zeros(8, dtype=dtype, device=device)
+    partial_sums[1024, 128](dc.asarray(x, device=device), out)
+    want = np.concatenate([x, np.zeros(24, dtype)]).reshape(8, 128).sum(1, dtype=dtype)
+    assert out.get().tolist() == want.tolist()
+
+
+def test_atomics_and_a_condition_that_guards_a_read(device: str) -> None:
+    x = np.random.default_rng(0).integers(-1, 5, 1000).astype(np.int32)
+    bins = dc.zeros(5, dtype=np.int32, device=device)
+    histogram[1024](dc.asarray(x, device=device), bins)
+    assert bins.get().tolist() == np.bincount(x[x >= 0]).tolist()
+
+
+def test_strides_of_all_kinds(device: str) -> None:
+    a = np.arange(12.0).reshape(3, 4)
+    given = dc.asarray(a, device=device)
+    out = dc.zeros((4, 3), device=device)
+    transposed(given, out)
+    assert (out.get() == a.T).all()
+    transposed(given.T[::-1, ::2], given[1:, ::-1][:, :2].T.copy().T[:, :2])
+    into = dc.zeros((6, 8), device=device)
+    transposed(given[:, ::-1], into[1:5, 1::3])
+    want = np.zeros((6, 8))
+    want[1:5, 1::3] = a[:, ::-1].T
+    assert (into.get() == want).all()
+
+
+def test_numbers_take_the_dtype_that_they_meet(device: str) -> None:
+    a = np.random.default_rng(1).random((5, 7), np.float32)
+    out = dc.zeros(5, dtype=np.float32, device=device)
+    row_sums(dc.asarray(a, device=device)[:, ::-1], out)
+    want = np.zeros(5, np.float32)
+    for j in reversed(range(7)):
+        want += a[:, j]
+    assert (out.get() == want).all()
+
+
+def test_constants(device: str) -> None:
+    x = np.linspace(0, 1, 10)
+    out = dc.zeros(10, device=device)
+    given = dc.asarray(x, device=device)
+    polynomial(given, out, coefficients=(1.0, 2.0, 3.0), scale=2)
+    near(out, 2 * ((1.0 * x + 2.0) * x + 3.0))
+    polynomial(given, out, coefficients=(5.0,))
+    near(out, np.full(10, 5.0))
+    total = dc.zeros(5, device=device)
+    strided(given, total, 2)
+    near(total, x[:5] + x[5:])
+    strided(given, total, n=0)
+    near(total, x[:5] + x[5:])
+
+
+def test_arrays_of_numpy_are_copied_back(device: str) -> None:
+    a = np.arange(12.0).reshape(3, 4)
+    host = np.zeros((4, 3))
+    transposed(dc.asarray(a, device=device), host)
+    assert (host == a.T).all()
+    big = a.astype(">f8")
+    back = np.zeros((4, 3), ">f8")
+    with dc.config(device=device):
+        transposed(big, back)
+    assert (back == a.T).all()
+
+
+def test_what_is_pending_runs_first(device: str) -> None:
+    with dc.config(lazy="always"):
+        x = dc.asarray(np.arange(10.0), device=device)
+        y = x + 1
+        z = x * 2
+        saxpy(y, x * 0, x, 1.0)
+        assert z.get().tolist() == (np.arange(10.0) * 2).tolist()
+        near(x, np.arange(10.0) + 2)
+
+
+def test_a_kernel_writes_through_views(device: str) -> None:
+    base = dc.zeros((4, 5), device=device)
+    view = base[1:3, ::2]
+    transposed(dc.ones((3, 2), device=device), view)
+    want = np.zeros((4, 5))
+    want[1:3, ::2] = 1
+    assert (base.get() == want).all()
