@@ -155,7 +155,8 @@ class PipelineState:
         self.sizes = function.compiled.sizes(function.name())
 
     def maxTotalThreadsPerThreadgroup(self) -> int:
-        return self.device_.simulator.group
+        simulator = self.device_.simulator
+        return simulator.pipeline_group or simulator.group
 
     def threadExecutionWidth(self) -> int:
         return 32
@@ -365,6 +366,8 @@ class Device:
         self.simulator.counts["compile"] += 1
         self.simulator.sources.append(source)
         try:
+            if self.simulator.refusing:
+                raise CompilationError("program_source:1:1: error: a refusal on demand")
             return LibraryObject(Library(source)), None
         except CompilationError as wrong:
             return None, Error("MTLLibraryErrorDomain", 3, str(wrong))
@@ -396,6 +399,10 @@ class Simulator:
         All texts that were compiled.
     failing : Error or None
         What the next command buffer fails with.
+    refusing : bool
+        Whether nothing compiles.
+    pipeline_group : int or None
+        Most threads of a threadgroup for kernels, if fewer than those of the device.
     """
 
     def __init__(self, memory: int = 8 << 30, group: int = 1024) -> None:
@@ -404,6 +411,8 @@ class Simulator:
         self.counts: Counter[str] = Counter()
         self.sources: list[str] = []
         self.failing: Error | None = None
+        self.refusing = False
+        self.pipeline_group: int | None = None
         self.device = Device(self)
 
     def fail(self, code: int, text: str = "a failure on demand") -> None:
