@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.registry import Device
 from ..config import current
 from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import execute, graph
@@ -31,7 +32,10 @@ def get_item(x: ArrayState, key: Any) -> Any:
         if type(result) is np.ndarray:
             return x._host_sibling(result)
         return calls.wrap(type(x), result, x._device)
+    device = _common_device(x, key, "__getitem__")
     key, basic = _normalised(key)
+    if not basic and device != x._device and device.kind not in ("auto", "cpu"):
+        x = x.to_device(device)  # type: ignore[attr-defined]
     host = x._host
     if host is None and not basic and x._device.kind not in ("auto", "cpu"):
         return _gather(x, key)
@@ -51,7 +55,24 @@ def get_item(x: ArrayState, key: Any) -> Any:
     shows = basic or (x.dtype.names and np.may_share_memory(result, host))
     if shows and type(result) is np.ndarray:
         return x._host_sibling(result)
-    return calls.wrap(cls, result, x._device)
+    return calls.wrap(cls, result, device)
+
+
+def _common_device(x: ArrayState, key: Any, name: str) -> Device:
+    """The device of an array and of the index arrays in a key.
+
+    An index of no dimensions is a number, wherever it is.
+    """
+    found = [x._device]
+    stack = [key]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, ArrayState):
+            if item.ndim or item.dtype.kind not in "iu":
+                found.append(item._device)
+        elif type(item) in (tuple, list):
+            stack.extend(item)
+    return x._device if len(found) == 1 else graph.common_device(found, name)
 
 
 def _is_simple(key: Any) -> bool:
@@ -146,6 +167,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         ):
             x._writable_array()[key] = value._host
             return
+    _common_device(x, key, "__setitem__")
     key, basic = _normalised(key)
     if x._device.kind not in ("auto", "cpu"):
         _set_on_device(x, key, basic, value)
