@@ -67,6 +67,14 @@ kernel void unset(device int* y [[buffer(0)]], uint i [[thread_position_in_grid]
   threadgroup_barrier(mem_flags::mem_threadgroup);
   y[i] = shared_part[i];
 }
+kernel void two(device int* y [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+  threadgroup int low[64];
+  threadgroup int high[64];
+  low[i] = i;
+  high[i] = 64 * i;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  y[i] = low[63 - i] + high[(i + 1) % 64];
+}
 """
 )
 
@@ -174,6 +182,13 @@ def test_shared_memory_holds_nothing_of_use(device: Any, library: Any) -> None:
     y = np.zeros(64, np.int32)
     _, (got,) = run(device, library, "unset", (64, 1, 1), (64, 1, 1), y)
     assert (got.view(np.uint32) == 0xCBCBCBCB).all()
+
+
+def test_two_arrays_of_a_threadgroup(device: Any, library: Any) -> None:
+    y = np.zeros(64, np.int32)
+    _, (got,) = run(device, library, "two", (64, 1, 1), (64, 1, 1), y)
+    i = np.arange(64)
+    assert np.array_equal(got, 63 - i + (i + 1) % 64 * 64)
 
 
 def test_memory_ends(device: Any) -> None:

@@ -54,7 +54,7 @@ REFUSED = re.compile(
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(\S+)", re.M)
 KERNEL = re.compile(r"(?:\bkernel|\[\[\s*kernel\s*\]\])\s+void\s+(\w+)\s*\(")
 SHARED = re.compile(
-    r"(?P<before>[;{}]\s*)threadgroup(?P<kind>\s+[\w:]+(?:\s+\w+)?)"
+    r"(?<=[;{}])(?P<before>\s*)threadgroup(?P<kind>\s+[\w:]+(?:\s+\w+)?)"
     r"\s+(?P<name>\w+)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*);"
 )
 ATTRIBUTE = re.compile(r"\[\[\s*(\w+)\s*(?:\(\s*(\d+)\s*\))?\s*\]\]\s*$")
