@@ -29,7 +29,7 @@ def _place(
 ) -> GridView:
     """`numpy.argmin` or `numpy.argmax`."""
     x = work.put(x)
-    shape = x.shape
+    shape, ndim = x.shape, len(x.shape)
     if axis is None:
         x, axis = work.reshaped(x, (-1,)), 0
         kept: tuple[int, ...] = (1,) * len(shape) if keepdims else ()
@@ -37,7 +37,7 @@ def _place(
         if not shape:
             x, shape = x.through(lambda a: a.reshape(1)), (1,)
         axis = normalized_axis(axis, len(shape))
-        middle = (1,) if keepdims else ()
+        middle = (1,) if keepdims and ndim else ()
         kept = shape[:axis] + middle + shape[axis + 1 :]
     if not x.shape[axis]:
         raise ValueError(f"attempt to get {op.name} of an empty sequence")
