@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..api.conversion import as_array
 from ..api.coverage import native
-from ..array import DeviceArray, calls
-from ..ops import composed, elementwise as ops
+from ..ops import composed
 from ..ops.spec import Op
+from .composing import applied
 
 __all__ = [
     "celu",
@@ -25,7 +23,6 @@ __all__ = [
     "hardtanh",
     "leaky_relu",
     "log_sigmoid",
-    "log_softmax",
     "mish",
     "relu",
     "relu6",
@@ -34,28 +31,14 @@ __all__ = [
     "sigmoid",
     "silu",
     "soft_shrink",
-    "softmax",
     "softplus",
     "softsign",
     "tanhshrink",
 ]
 
 
-def _run(op: Op, *operands: Any) -> Any:
-    """One operation of a body; a cast has its dtype for second operand."""
-    if op is not ops.CAST:
-        return calls.elementwise(DeviceArray, op, operands)
-    x, dtype = operands
-    return x.astype(dtype)
-
-
 def _apply(op: Op, x: Any, *parameters: float) -> Any:
-    given = as_array(x)
-    if given._device.kind not in ("auto", "cpu"):
-        return calls.elementwise(DeviceArray, op, (given, *parameters))
-    dtypes = [given.dtype, *map(type, parameters)]
-    (result,) = composed.trace(op, _run, [given, *parameters], dtypes)
-    return result
+    return applied(op, (as_array(x),), parameters)
 
 
 @native
@@ -204,28 +187,3 @@ def erfc(x: Any, /) -> Any:
 def rsqrt(x: Any, /) -> Any:
     """1 / sqrt(x)."""
     return _apply(composed.RSQRT, x)
-
-
-# --------------------------------------------------------------- along a whole axis
-def _shifted(x: Any, axis: Any) -> tuple[Any, Any, Any]:
-    """x minus its largest value, its exponential, and the sum of that."""
-    given = as_array(x)
-    if given.dtype.kind in "biu":
-        given = given.astype(np.float64)
-    shifted = _run(ops.SUBTRACT, given, given.max(axis, keepdims=True))
-    powers = _run(ops.EXP, shifted)
-    return shifted, powers, powers.sum(axis, keepdims=True)
-
-
-@native
-def softmax(x: Any, /, axis: int | tuple[int, ...] | None = -1) -> Any:
-    """Exponentials of x, divided by their sum along ``axis``."""
-    _, powers, total = _shifted(x, axis)
-    return _run(ops.DIVIDE, powers, total)
-
-
-@native
-def log_softmax(x: Any, /, axis: int | tuple[int, ...] | None = -1) -> Any:
-    """The logarithm of `softmax`."""
-    shifted, _, total = _shifted(x, axis)
-    return _run(ops.SUBTRACT, shifted, _run(ops.LOG, total))

@@ -58,6 +58,7 @@ __all__ = [
     "SOFT_SHRINK",
     "TABLE",
     "TANHSHRINK",
+    "composed_row",
     "trace",
 ]
 
@@ -241,14 +242,25 @@ def _run(row: Op, *operands: Any) -> Any:
     return row.numpy(*operands)
 
 
-def _row(
+def composed_row(
     name: str,
     body: Callable[..., Any],
     inputs: int = 1,
     ulp: float = 8.0,
     integers: bool = False,
 ) -> Op:
-    """A composed row; its NumPy function runs the same operations as `trace`."""
+    """A composed row; its NumPy function runs the same operations as `trace`.
+
+    Parameters
+    ----------
+    name : str
+    body : callable
+        The meaning, in the kernel language.
+    inputs : int
+    ulp : float
+    integers : bool
+        Whether integers stay what they are.
+    """
 
     def numpy_function(*operands: Any) -> Any:
         return trace(row, _run, operands, [_dtype(item) for item in operands])[0]
@@ -277,30 +289,30 @@ def _row(
     return row
 
 
-ERF = _row("erf", erf)
-ERFC = _row("erfc", erfc)
-SIGMOID = _row("sigmoid", sigmoid)
-LOG_SIGMOID = _row("log_sigmoid", log_sigmoid)
-SILU = _row("silu", silu)
-MISH = _row("mish", mish)
-GELU = _row("gelu", gelu)
-GELU_TANH = _row("gelu_tanh", gelu_tanh)
-RELU = _row("relu", relu, ulp=0, integers=True)
-RELU6 = _row("relu6", relu6, ulp=0)
-LEAKY_RELU = _row("leaky_relu", leaky_relu, 2, ulp=0)
-ELU = _row("elu", elu, 2)
-CELU = _row("celu", celu, 2)
-SELU = _row("selu", selu)
-SOFTPLUS = _row("softplus", softplus)
-SOFTSIGN = _row("softsign", softsign)
-TANHSHRINK = _row("tanhshrink", tanhshrink)
-HARDTANH = _row("hardtanh", hardtanh, 3, ulp=0)
-HARD_SIGMOID = _row("hard_sigmoid", hard_sigmoid)
-HARD_SWISH = _row("hard_swish", hard_swish)
-HARD_SHRINK = _row("hard_shrink", hard_shrink, 2, ulp=0)
-SOFT_SHRINK = _row("soft_shrink", soft_shrink, 2, ulp=0)
-RSQRT = _row("rsqrt", rsqrt)
-SINC = _row("sinc", sinc)
+ERF = composed_row("erf", erf)
+ERFC = composed_row("erfc", erfc)
+SIGMOID = composed_row("sigmoid", sigmoid)
+LOG_SIGMOID = composed_row("log_sigmoid", log_sigmoid)
+SILU = composed_row("silu", silu)
+MISH = composed_row("mish", mish)
+GELU = composed_row("gelu", gelu)
+GELU_TANH = composed_row("gelu_tanh", gelu_tanh)
+RELU = composed_row("relu", relu, ulp=0, integers=True)
+RELU6 = composed_row("relu6", relu6, ulp=0)
+LEAKY_RELU = composed_row("leaky_relu", leaky_relu, 2, ulp=0)
+ELU = composed_row("elu", elu, 2)
+CELU = composed_row("celu", celu, 2)
+SELU = composed_row("selu", selu)
+SOFTPLUS = composed_row("softplus", softplus)
+SOFTSIGN = composed_row("softsign", softsign)
+TANHSHRINK = composed_row("tanhshrink", tanhshrink)
+HARDTANH = composed_row("hardtanh", hardtanh, 3, ulp=0)
+HARD_SIGMOID = composed_row("hard_sigmoid", hard_sigmoid)
+HARD_SWISH = composed_row("hard_swish", hard_swish)
+HARD_SHRINK = composed_row("hard_shrink", hard_shrink, 2, ulp=0)
+SOFT_SHRINK = composed_row("soft_shrink", soft_shrink, 2, ulp=0)
+RSQRT = composed_row("rsqrt", rsqrt)
+SINC = composed_row("sinc", sinc)
 
 TABLE: dict[str, Op] = {
     row.name: row

@@ -39,6 +39,13 @@ def operands(put: Callable[[Any], Any]) -> dict[str, Any]:
         "w": rng.uniform(-3, 3, 11),
         "z": numpy.zeros((3, 4)),
     }
+    images = numpy.random.default_rng(6).uniform(-1, 1, (2, 4, 5, 4, 3))
+    for axes in (1, 2, 3):
+        cut = images[(..., *(0,) * (3 - axes))]
+        made[f"x{axes}"] = cut
+        made[f"g{axes}"] = cut[(..., *(slice(1, None),) * axes)]
+        made[f"w{axes}"] = cut[(slice(None), slice(2), *(slice(2),) * axes)]
+        made[f"w{axes}"] = numpy.concatenate([made[f"w{axes}"]] * 2)
     return {name: put(array) for name, array in made.items()}
 
 
@@ -87,6 +94,40 @@ for nn.celu nn.elu nn.erf nn.erfc nn.gelu nn.hard_shrink nn.hard_sigmoid nn.hard
     nn.hardtanh nn.leaky_relu nn.log_sigmoid nn.log_softmax nn.mish nn.relu nn.relu6
     nn.selu nn.sigmoid nn.silu nn.soft_shrink nn.softmax nn.softplus nn.softsign
     nn.tanhshrink: (v)
+for nn.celu_gradient nn.elu_gradient nn.erf_gradient nn.erfc_gradient nn.gelu_gradient
+    nn.hard_shrink_gradient nn.hard_sigmoid_gradient nn.hard_swish_gradient
+    nn.hardtanh_gradient nn.leaky_relu_gradient nn.log_sigmoid_gradient
+    nn.log_softmax_gradient nn.mish_gradient nn.relu_gradient nn.relu6_gradient
+    nn.selu_gradient nn.sigmoid_gradient nn.silu_gradient nn.soft_shrink_gradient
+    nn.softmax_gradient nn.softplus_gradient nn.softsign_gradient
+    nn.tanhshrink_gradient: (v, w)
+for nn.conv1d nn.conv_transpose1d nn.conv_transpose1d_input_gradient: (x1, w1, groups=2)
+for nn.conv1d_input_gradient: (g1, w1, x1.shape, groups=2)
+for nn.conv1d_weight_gradient: (g1, x1, w1.shape, groups=2)
+for nn.conv_transpose1d_weight_gradient: (x1, g1, w1.shape, groups=2)
+for nn.avg_pool1d nn.max_pool1d nn.adaptive_avg_pool1d: (x1, 2)
+for nn.adaptive_max_pool1d: (x1, 2, return_indices=True)
+for nn.avg_pool1d_gradient nn.max_pool1d_gradient: (g1, x1, 2, 1)
+for nn.adaptive_avg_pool1d_gradient
+    nn.adaptive_max_pool1d_gradient: (g1, x1, g1.shape[2:])
+for nn.conv2d nn.conv_transpose2d nn.conv_transpose2d_input_gradient: (x2, w2, groups=2)
+for nn.conv2d_input_gradient: (g2, w2, x2.shape, groups=2)
+for nn.conv2d_weight_gradient: (g2, x2, w2.shape, groups=2)
+for nn.conv_transpose2d_weight_gradient: (x2, g2, w2.shape, groups=2)
+for nn.avg_pool2d nn.max_pool2d nn.adaptive_avg_pool2d: (x2, 2)
+for nn.adaptive_max_pool2d: (x2, 2, return_indices=True)
+for nn.avg_pool2d_gradient nn.max_pool2d_gradient: (g2, x2, 2, 1)
+for nn.adaptive_avg_pool2d_gradient
+    nn.adaptive_max_pool2d_gradient: (g2, x2, g2.shape[2:])
+for nn.conv3d nn.conv_transpose3d nn.conv_transpose3d_input_gradient: (x3, w3, groups=2)
+for nn.conv3d_input_gradient: (g3, w3, x3.shape, groups=2)
+for nn.conv3d_weight_gradient: (g3, x3, w3.shape, groups=2)
+for nn.conv_transpose3d_weight_gradient: (x3, g3, w3.shape, groups=2)
+for nn.avg_pool3d nn.max_pool3d nn.adaptive_avg_pool3d: (x3, 2)
+for nn.adaptive_max_pool3d: (x3, 2, return_indices=True)
+for nn.avg_pool3d_gradient nn.max_pool3d_gradient: (g3, x3, 2, 1)
+for nn.adaptive_avg_pool3d_gradient
+    nn.adaptive_max_pool3d_gradient: (g3, x3, g3.shape[2:])
 """
 
 _LINES = """
@@ -218,6 +259,31 @@ np.linalg.tensorsolve(np.reshape(m, (4, 2, 2)), v[:4])
 np.fft.fftfreq(5)
 np.fft.rfftfreq(5)
 np.nn.rsqrt(a)
+np.nn.rsqrt_gradient(a, b)
+np.nn.max_unpool1d(*np.nn.max_pool1d(x1, 2, return_indices=True), 2, 2, 0, (5,))
+np.nn.max_unpool1d_gradient(x1, np.nn.max_pool1d(x1, 2, return_indices=True)[1])
+np.nn.max_unpool2d(*np.nn.max_pool2d(x2, 2, return_indices=True), 2, 2, 0, (5, 4))
+np.nn.max_unpool2d_gradient(x2, np.nn.max_pool2d(x2, 2, return_indices=True)[1])
+np.nn.max_unpool3d(*np.nn.max_pool3d(x3, 2, return_indices=True), 2, 2, 0, (5, 4, 3))
+np.nn.max_unpool3d_gradient(x3, np.nn.max_pool3d(x3, 2, return_indices=True)[1])
+np.nn.linear(a, a, k[:3])
+np.nn.linear_gradient(a[:, :3], a, a)
+np.nn.embedding(k, m)
+np.nn.embedding_gradient(m, k[:4], 3, 0)
+np.nn.dropout(a, 0.3, 5)
+np.nn.dropout_gradient(a, t, 0.3)
+np.nn.batch_norm(x2, weight=v[:4])
+np.nn.batch_norm_gradient(x2, x2)
+np.nn.layer_norm(a, v[:4])
+np.nn.layer_norm_gradient(a, b)
+np.nn.group_norm(x2, 2)
+np.nn.group_norm_gradient(x2, x2, 2)
+np.nn.rms_norm(a)
+np.nn.rms_norm_gradient(a, b)
+np.nn.cross_entropy(m, k[:4], label_smoothing=0.1)
+np.nn.cross_entropy_gradient(v[:1], m, k[:4])
+np.nn.scaled_dot_product_attention(a, b, b, causal=True)
+np.nn.scaled_dot_product_attention_gradient(a, a, b, b, mask=t[:, :3])
 """
 
 

@@ -1,13 +1,8 @@
-"""Neural networks against PyTorch on the CPU, forward and gradients.
-
-Results in float32 are compared with PyTorch's of the same numbers in float64: the
-distance may be what the roundings of the sums explain.
-"""
+"""Layers, losses, attention and activations against PyTorch on the CPU, forward and
+gradients."""
 
 from __future__ import annotations
 
-import itertools
-import zlib
 from typing import Any
 
 import numpy as np
@@ -16,22 +11,10 @@ import pytest
 import dcarray as dc
 from dcarray import nn
 
+from .against_torch import drawn, each_dtype, each_layout, last, near
+
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
-
-DTYPES = ["float32", "float64"]
-each_dtype = pytest.mark.parametrize("dtype", DTYPES)
-each_layout = pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
-
-
-def drawn(*shape: int, name: str = "", dtype: str = "float64") -> Any:
-    """Numbers of float32, so that both dtypes compute with the same."""
-    rng = np.random.default_rng(zlib.crc32(f"{name}{shape}".encode()))
-    return rng.standard_normal(shape).astype(np.float32).astype(dtype)
-
-
-def last(x: Any, layout: str) -> Any:
-    return np.ascontiguousarray(np.moveaxis(x, 1, -1)) if layout == "NHWC" else x
 
 
 def wide(x: Any) -> Any:
@@ -39,241 +22,262 @@ def wide(x: Any) -> Any:
     return torch.from_numpy(np.asarray(x, np.float64)).requires_grad_()
 
 
-def near(got: Any, want: Any, terms: int = 64) -> None:
-    """Within the roundings of sums of so many terms."""
-    assert isinstance(got, dc.DeviceArray)
-    want = want.detach().numpy() if hasattr(want, "detach") else want
-    ours = got.get()
-    assert ours.shape == want.shape
-    if ours.dtype.kind in "iu":
-        np.testing.assert_array_equal(ours, want)
-        return
-    step = np.finfo(ours.dtype).eps
-    scale = max(1.0, float(np.abs(want).max(initial=0)))
-    np.testing.assert_allclose(
-        ours, want, rtol=8 * step, atol=terms**0.5 * step * scale
-    )
+def backwards(want: Any, name: str, dtype: str) -> Any:
+    """A gradient in the result, which PyTorch sends back."""
+    g = drawn(*want.shape, name=name, dtype=dtype)
+    want.backward(torch.from_numpy(np.asarray(g, np.float64)))
+    return dc.asarray(g)
 
 
-# ------------------------------------------------------------------------- convolution
-GRID = [
-    (axes, kernel, stride, padding, dilation, groups)
-    for axes, kernel, stride, padding, dilation, groups in itertools.product(
-        (1, 2, 3), (1, 2, 3), (1, 2, 3), (0, 1, "same"), (1, 2), (1, 2)
-    )
-    if (padding != "same" or stride == 1) and (axes < 3 or kernel < 3 or dilation == 1)
-]
+# ------------------------------------------------------------------------- activations
+ACTIVATIONS: dict[str, tuple[Any, tuple[float, ...]]] = {
+    "celu": (F.celu, (1.5,)),
+    "elu": (F.elu, (1.5,)),
+    "erf": (torch.erf, ()),
+    "erfc": (torch.erfc, ()),
+    "gelu": (F.gelu, ()),
+    "hard_shrink": (F.hardshrink, (0.5,)),
+    "hard_sigmoid": (lambda x: F.relu6(x + 3) / 6, ()),
+    "hard_swish": (F.hardswish, ()),
+    "hardtanh": (F.hardtanh, (-1.0, 2.0)),
+    "leaky_relu": (F.leaky_relu, (0.1,)),
+    "log_sigmoid": (F.logsigmoid, ()),
+    "mish": (F.mish, ()),
+    "relu": (F.relu, ()),
+    "relu6": (F.relu6, ()),
+    "rsqrt": (torch.rsqrt, ()),
+    "selu": (F.selu, ()),
+    "sigmoid": (torch.sigmoid, ()),
+    "silu": (F.silu, ()),
+    "soft_shrink": (F.softshrink, (0.5,)),
+    "softplus": (lambda x: F.softplus(x, 1, 100), ()),
+    "softsign": (F.softsign, ()),
+    "tanhshrink": (F.tanhshrink, ()),
+}
 
 
-@each_layout
 @each_dtype
-@pytest.mark.parametrize("axes,kernel,stride,padding,dilation,groups", GRID)
-def test_convolution(
-    axes: int,
-    kernel: int,
-    stride: int,
-    padding: Any,
-    dilation: int,
-    groups: int,
-    dtype: str,
-    layout: str,
-) -> None:
-    positions = (9, 7, 6)[:axes]
-    taps = (kernel, max(1, kernel - 1), kernel)[:axes]
-    x = drawn(2, 4, *positions, name="x", dtype=dtype)
-    w = drawn(6, 4 // groups, *taps, name="w", dtype=dtype)
-    b = drawn(6, name="b", dtype=dtype)
-    tx, tw, tb = wide(x), wide(w), wide(b)
-    options = {
-        "stride": stride,
-        "padding": padding,
-        "dilation": dilation,
-        "groups": groups,
-    }
-    want = getattr(F, f"conv{axes}d")(tx, tw, tb, **options)
-    g = drawn(*want.shape, name="g", dtype=dtype)
-    want.backward(torch.from_numpy(g.astype(np.float64)))
-    options["layout"] = layout
-    ours = [dc.asarray(last(a, layout)) for a in (x, g)]
-    dw = dc.asarray(w)
-    got = getattr(nn, f"conv{axes}d")(ours[0], dw, bias=dc.asarray(b), **options)
-    terms = 4 * kernel**axes
-    assert got.dtype == dtype
-    near(got, last(want.detach().numpy(), layout), terms)
-    back = getattr(nn, f"conv{axes}d_input_gradient")
-    found = back(ours[1], dw, ours[0].shape, **options)
-    near(found, last(tx.grad.numpy(), layout), terms)
-    back = getattr(nn, f"conv{axes}d_weight_gradient")
-    near(back(ours[1], ours[0], w.shape, **options), tw.grad, 2 * 9**axes)
-
-
-TRANSPOSED = [
-    (axes, kernel, stride, padding, extra, dilation, groups)
-    for axes, kernel, stride, padding, extra, dilation, groups in itertools.product(
-        (1, 2, 3), (2, 3), (1, 2, 3), (0, 1), (0, 1), (1, 2), (1, 2)
-    )
-    if extra < max(stride, dilation)
-]
-
-
-@each_layout
-@each_dtype
-@pytest.mark.parametrize("axes,kernel,stride,padding,extra,dilation,groups", TRANSPOSED)
-def test_transposed_convolution(
-    axes: int,
-    kernel: int,
-    stride: int,
-    padding: int,
-    extra: int,
-    dilation: int,
-    groups: int,
-    dtype: str,
-    layout: str,
-) -> None:
-    positions = (5, 4, 3)[:axes]
-    x = drawn(2, 4, *positions, name="x", dtype=dtype)
-    w = drawn(4, 6 // groups, *(kernel,) * axes, name="w", dtype=dtype)
-    b = drawn(6, name="b", dtype=dtype)
-    tx, tw, tb = wide(x), wide(w), wide(b)
-    options: dict[str, Any] = {
-        "stride": stride,
-        "padding": padding,
-        "dilation": dilation,
-        "groups": groups,
-    }
-    function = getattr(F, f"conv_transpose{axes}d")
-    want = function(tx, tw, tb, output_padding=extra, **options)
-    g = drawn(*want.shape, name="g", dtype=dtype)
-    want.backward(torch.from_numpy(g.astype(np.float64)))
-    options |= {"layout": layout, "output_padding": extra}
-    ours = [dc.asarray(last(a, layout)) for a in (x, g)]
-    name = f"conv_transpose{axes}d"
-    dw = dc.asarray(w)
-    bias = dc.asarray(b)
-    got = getattr(nn, name)(ours[0], dw, bias=bias, **options)
-    terms = 6 * kernel**axes
-    near(got, last(want.detach().numpy(), layout), terms)
-    found = getattr(nn, f"{name}_input_gradient")(ours[1], dw, **options)
-    near(found, last(tx.grad.numpy(), layout), terms)
-    back = getattr(nn, f"{name}_weight_gradient")
-    near(back(ours[1], ours[0], w.shape, **options), tw.grad, 2 * 5**axes)
-
-
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-def test_complex_convolution(dtype: str) -> None:
-    x = drawn(2, 4, 7, 6, name="a") + 1j * drawn(2, 4, 7, 6, name="b")
-    w = drawn(6, 2, 3, 2, name="a") + 1j * drawn(6, 2, 3, 2, name="b")
-    tx, tw = (torch.from_numpy(a).requires_grad_() for a in (x, w))
-    want = F.conv2d(tx, tw, stride=2, padding=1, groups=2)
-    g = drawn(*want.shape, name="a") + 1j * drawn(*want.shape, name="b")
-    want.backward(torch.from_numpy(g))
-    given = {"stride": 2, "padding": 1, "groups": 2}
-    dx, dw, dg = (dc.asarray(a.astype(dtype)) for a in (x, w, g))
-    near(nn.conv2d(dx, dw, **given), want)
-    near(nn.conv2d_input_gradient(dg, dw, x.shape, **given), tx.grad)
-    near(nn.conv2d_weight_gradient(dg, dx, w.shape, **given), tw.grad)
-    tx, tw = (torch.from_numpy(a).requires_grad_() for a in (g, w))
-    want = F.conv_transpose2d(tx, tw, stride=2, groups=2)
-    h = drawn(*want.shape, name="a") + 1j * drawn(*want.shape, name="b")
-    want.backward(torch.from_numpy(h))
-    dh, given = dc.asarray(h.astype(dtype)), {"stride": 2, "groups": 2}
-    near(nn.conv_transpose2d(dg, dw, **given), want)
-    near(nn.conv_transpose2d_input_gradient(dh, dw, **given), tx.grad)
-    found = nn.conv_transpose2d_weight_gradient(dh, dg, w.shape, **given)
-    near(found, tw.grad)
-
-
-# ----------------------------------------------------------------------------- pooling
-POOLS = [
-    (axes, kernel, stride, padding, dilation, ceil_mode)
-    for axes, kernel, stride, padding, dilation, ceil_mode in itertools.product(
-        (1, 2, 3), (1, 2, 3), (None, 1, 2), (0, 1), (1, 2), (False, True)
-    )
-    if 2 * padding <= kernel
-]
-
-
-@each_layout
-@each_dtype
-@pytest.mark.parametrize("axes,kernel,stride,padding,dilation,ceil_mode", POOLS)
-def test_pooling(
-    axes: int,
-    kernel: int,
-    stride: int | None,
-    padding: int,
-    dilation: int,
-    ceil_mode: bool,
-    dtype: str,
-    layout: str,
-) -> None:
-    x = drawn(2, 3, *(8, 7, 5)[:axes], name="x", dtype=dtype)
-    dx = dc.asarray(last(x, layout))
-    given: dict[str, Any] = {
-        "stride": stride,
-        "padding": padding,
-        "ceil_mode": ceil_mode,
-    }
+@pytest.mark.parametrize("name", list(ACTIVATIONS))
+def test_activation(name: str, dtype: str) -> None:
+    theirs, given = ACTIVATIONS[name]
+    x = np.concatenate([drawn(500, name="x") * 3, np.linspace(-30, 30, 101)])
+    x = (abs(x) + 0.5 if name == "rsqrt" else x).astype(np.float32).astype(dtype)
     tx = wide(x)
-    function = getattr(F, f"max_pool{axes}d")
-    want, places = function(tx, kernel, dilation=dilation, return_indices=True, **given)
-    ours = getattr(nn, f"max_pool{axes}d")
-    options = {**given, "dilation": dilation, "layout": layout}
-    got, index = ours(dx, kernel, return_indices=True, **options)
-    near(got, last(want.detach().numpy(), layout))
-    near(index, last(places.numpy(), layout))
-    near(ours(dx, kernel, **options), last(want.detach().numpy(), layout))
-    g = drawn(*want.shape, name="g", dtype=dtype)
-    want.backward(torch.from_numpy(g.astype(np.float64)))
-    dg = dc.asarray(last(g, layout))
-    back = getattr(nn, f"max_pool{axes}d_gradient")
-    near(back(dg, dx, kernel, **options), last(tx.grad.numpy(), layout))
-    if dilation > 1:
-        return
-    for include in (True, False):
-        tx = wide(x)
-        function = getattr(F, f"avg_pool{axes}d")
-        want = function(tx, kernel, count_include_pad=include, **given)
-        options = {**given, "count_include_pad": include, "layout": layout}
-        got = getattr(nn, f"avg_pool{axes}d")(dx, kernel, **options)
-        near(got, last(want.detach().numpy(), layout))
-        want.backward(torch.from_numpy(g.astype(np.float64)))
-        back = getattr(nn, f"avg_pool{axes}d_gradient")
-        near(back(dg, dx, kernel, **options), last(tx.grad.numpy(), layout))
+    want = theirs(tx, *given)
+    near(getattr(nn, name)(dc.asarray(x), *given), want)
+    g = backwards(want, "g", dtype)
+    back = getattr(nn, f"{name}_gradient")
+    near(back(g, dc.asarray(x), *given), tx.grad)
 
 
-@each_layout
 @each_dtype
-@pytest.mark.parametrize("axes", [1, 2, 3])
-@pytest.mark.parametrize("size", [1, 3, 5, 8, 11])
-def test_adaptive_pooling(axes: int, size: int, dtype: str, layout: str) -> None:
-    x = drawn(2, 3, *(8, 7, 5)[:axes], name="x", dtype=dtype)
-    dx = dc.asarray(last(x, layout))
-    for kind in ("avg", "max"):
-        name, tx = f"adaptive_{kind}_pool{axes}d", wide(x)
-        found = getattr(nn, name)(dx, size, layout=layout)
-        want = getattr(F, name)(tx, size)
-        near(found, last(want.detach().numpy(), layout))
-        g = drawn(*want.shape, name="g", dtype=dtype)
-        want.backward(torch.from_numpy(g.astype(np.float64)))
-        back = getattr(nn, f"{name}_gradient")
-        found = back(dc.asarray(last(g, layout)), dx, size, layout=layout)
-        near(found, last(tx.grad.numpy(), layout))
+def test_gelu_by_tanh(dtype: str) -> None:
+    x = drawn(300, name="x", dtype=dtype) * 3
+    tx = wide(x)
+    want = F.gelu(tx, approximate="tanh")
+    g = backwards(want, "g", dtype)
+    near(nn.gelu(dc.asarray(x), "tanh"), want)
+    near(nn.gelu_gradient(g, dc.asarray(x), "tanh"), tx.grad)
 
 
+@each_dtype
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax(name: str, axis: int, dtype: str) -> None:
+    x = drawn(4, 30, 5, name="x", dtype=dtype) * 10
+    tx = wide(x)
+    want = getattr(F, name)(tx, axis)
+    g = backwards(want, "g", dtype)
+    near(getattr(nn, name)(dc.asarray(x), axis), want, 4)
+    near(getattr(nn, f"{name}_gradient")(g, dc.asarray(x), axis), tx.grad)
+
+
+# ------------------------------------------------------------------------------ losses
+@each_dtype
+@pytest.mark.parametrize("positions", [(), (3, 4), None])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("by_index", [True, False])
+def test_cross_entropy(
+    by_index: bool,
+    weighted: bool,
+    smoothing: float,
+    reduction: str,
+    positions: tuple[int, ...] | None,
+    dtype: str,
+) -> None:
+    shape = (5,) if positions is None else (6, 5, *positions)
+    examples = () if positions is None else (6, *positions)
+    x = drawn(*shape, name="x", dtype=dtype) * 3
+    rng = np.random.default_rng(3)
+    if by_index:
+        target = rng.integers(0, 5, examples)
+        if positions is not None:
+            target[1] = 2 if reduction == "none" else -100
+    else:
+        target = np.abs(drawn(*shape, name="t", dtype=dtype))
+    weight = np.abs(drawn(5, name="w", dtype=dtype)) if weighted else None
+    tx = wide(x)
+    tt = torch.from_numpy(np.asarray(target, np.int64 if by_index else np.float64))
+    tw = None if weight is None else torch.from_numpy(weight.astype(np.float64))
+    given: dict[str, Any] = {"reduction": reduction, "label_smoothing": smoothing}
+    want = F.cross_entropy(tx, tt, weight=tw, **given)
+    g = backwards(want, "g", dtype)
+    given["weight"] = None if weight is None else dc.asarray(weight)
+    dx, dt = dc.asarray(x), dc.asarray(target)
+    near(nn.cross_entropy(dx, dt, **given), want)
+    near(nn.cross_entropy_gradient(g, dx, dt, **given), tx.grad)
+
+
+# ------------------------------------------------------------------------------- norms
+@each_dtype
 @each_layout
-@pytest.mark.parametrize("axes", [1, 2, 3])
-def test_unpooling(axes: int, layout: str) -> None:
-    x = torch.from_numpy(drawn(2, 3, *(8, 6, 7)[:axes]))
-    pooled, places = getattr(F, f"max_pool{axes}d")(x, 2, return_indices=True)
-    pooled = pooled.detach().requires_grad_()
-    size = x.shape[2:]
-    want = getattr(F, f"max_unpool{axes}d")(pooled, places, 2, output_size=size)
-    dx, index = (dc.asarray(last(a.detach().numpy(), layout)) for a in (pooled, places))
-    function = getattr(nn, f"max_unpool{axes}d")
-    found = function(dx, index, 2, output_size=tuple(size), layout=layout)
+@pytest.mark.parametrize("positions", [(), (5,), (4, 3)])
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm(
+    training: bool, positions: tuple[int, ...], layout: str, dtype: str
+) -> None:
+    x = drawn(6, 4, *positions, name="x", dtype=dtype) * 2 + 3
+    mean, w, b = (drawn(4, name=name, dtype=dtype) for name in "mwb")
+    variance = np.abs(drawn(4, name="v", dtype=dtype)) + 1
+    tx, tw, tb = wide(x), wide(w), wide(b)
+    known = [torch.from_numpy(np.asarray(a, np.float64)) for a in (mean, variance)]
+    if training:
+        known = [None, None]
+    want = F.batch_norm(tx, *known, tw, tb, training, 0.1, 1e-3)
+    g = drawn(*want.shape, name="g", dtype=dtype)
+    want.backward(torch.from_numpy(np.asarray(g, np.float64)))
+    dx, dg = (dc.asarray(last(a, layout)) for a in (x, g))
+    given: dict[str, Any] = {"epsilon": 1e-3, "axis": -1 if layout == "NHWC" else 1}
+    if not training:
+        given |= {"mean": dc.asarray(mean), "variance": dc.asarray(variance)}
+    given["weight"] = dc.asarray(w)
+    found = nn.batch_norm(dx, bias=dc.asarray(b), **given)
     near(found, last(want.detach().numpy(), layout))
-    g = drawn(*want.shape, name="g")
-    want.backward(torch.from_numpy(g))
-    back = getattr(nn, f"max_unpool{axes}d_gradient")
-    found = back(dc.asarray(last(g, layout)), index, layout=layout)
-    near(found, last(pooled.grad.numpy(), layout))
+    of_x, of_w, of_b = nn.batch_norm_gradient(dg, dx, **given)
+    near(of_x, last(tx.grad.numpy(), layout))
+    near(of_w, tw.grad)
+    near(of_b, tb.grad)
+
+
+@each_dtype
+@pytest.mark.parametrize("axes", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_layer_and_root_mean_square_norm(weighted: bool, axes: int, dtype: str) -> None:
+    x = drawn(6, 4, 5, name="x", dtype=dtype) * 2 + 3
+    shape = x.shape[-axes:]
+    w, b = (drawn(*shape, name=name, dtype=dtype) for name in "wb")
+    axis = tuple(range(-axes, 0))
+    tx, tw, tb = wide(x), wide(w), wide(b)
+    weight = dc.asarray(w) if weighted else None
+    bias = dc.asarray(b) if weighted else None
+    want = F.layer_norm(tx, shape, *((tw, tb) if weighted else ()))
+    g = backwards(want, "g", dtype)
+    dx = dc.asarray(x)
+    near(nn.layer_norm(dx, weight, bias, axis=axis), want)
+    found = nn.layer_norm_gradient(g, dx, weight, axis=axis)
+    near(found[0], tx.grad, 256)
+    if weighted:
+        near(found[1], tw.grad)
+        near(found[2], tb.grad)
+    tx, tw = wide(x), wide(w)
+    want = F.rms_norm(tx, shape, tw if weighted else None, 1e-5)
+    g = backwards(want, "g", dtype)
+    near(nn.rms_norm(dx, weight, 1e-5, axis=axis), want)
+    found = nn.rms_norm_gradient(g, dx, weight, 1e-5, axis=axis)
+    near(found[0], tx.grad, 256)
+    if weighted:
+        near(found[1], tw.grad)
+
+
+@each_dtype
+@each_layout
+@pytest.mark.parametrize("groups", [1, 2, 6])
+@pytest.mark.parametrize("positions", [(), (5,), (4, 3)])
+def test_group_norm(
+    positions: tuple[int, ...], groups: int, layout: str, dtype: str
+) -> None:
+    if groups == 6 and not positions:
+        pytest.skip("PyTorch refuses the variance of one number")
+    x = drawn(3, 6, *positions, name="x", dtype=dtype) * 2 + 3
+    w, b = (drawn(6, name=name, dtype=dtype) for name in "wb")
+    tx, tw, tb = wide(x), wide(w), wide(b)
+    want = F.group_norm(tx, groups, tw, tb)
+    g = drawn(*want.shape, name="g", dtype=dtype)
+    want.backward(torch.from_numpy(np.asarray(g, np.float64)))
+    dx, dg = (dc.asarray(last(a, layout)) for a in (x, g))
+    dw, db = dc.asarray(w), dc.asarray(b)
+    found = nn.group_norm(dx, groups, dw, db, layout=layout)
+    near(found, last(want.detach().numpy(), layout))
+    of_x, of_w, of_b = nn.group_norm_gradient(dg, dx, groups, dw, layout=layout)
+    near(of_x, last(tx.grad.numpy(), layout))
+    near(of_w, tw.grad)
+    near(of_b, tb.grad)
+
+
+# ------------------------------------------------------------------------------ layers
+@each_dtype
+@pytest.mark.parametrize("batch", [(), (7,), (2, 3)])
+def test_linear(batch: tuple[int, ...], dtype: str) -> None:
+    x, w, b = (
+        drawn(*shape, name="x", dtype=dtype) for shape in ((*batch, 6), (4, 6), (4,))
+    )
+    tx, tw, tb = wide(x), wide(w), wide(b)
+    want = F.linear(tx, tw, tb)
+    g = backwards(want, "g", dtype)
+    dx, dw = dc.asarray(x), dc.asarray(w)
+    near(nn.linear(dx, dw, dc.asarray(b)), want)
+    for found, theirs in zip(nn.linear_gradient(g, dx, dw), (tx, tw, tb), strict=True):
+        near(found, theirs.grad)
+
+
+@each_dtype
+@pytest.mark.parametrize("padding", [None, 2, -1])
+def test_embedding(padding: int | None, dtype: str) -> None:
+    w = drawn(9, 4, name="w", dtype=dtype)
+    index = np.random.default_rng(1).integers(0, 9, (5, 30))
+    tw = wide(w)
+    want = F.embedding(torch.from_numpy(index), tw, padding_idx=padding)
+    g = backwards(want, "g", dtype)
+    places = dc.asarray(index)
+    near(nn.embedding(places, dc.asarray(w)), want)
+    near(nn.embedding_gradient(g, places, 9, padding), tw.grad)
+
+
+# --------------------------------------------------------------------------- attention
+@each_dtype
+@pytest.mark.parametrize("queries,keys", [(5, 7), (130, 1100), (1, 600), (700, 600)])
+@pytest.mark.parametrize("how", ["plain", "causal", "bool", "float", "scale"])
+@pytest.mark.parametrize("batch", [(), (2, 3)])
+def test_attention(
+    batch: tuple[int, ...], how: str, queries: int, keys: int, dtype: str
+) -> None:
+    q, k, v = (
+        drawn(*batch, *shape, name=name, dtype=dtype)
+        for name, shape in (("q", (queries, 8)), ("k", (keys, 8)), ("v", (keys, 6)))
+    )
+    given: dict[str, Any] = {}
+    theirs: dict[str, Any] = {}
+    if how == "causal":
+        given, theirs = {"causal": True}, {"is_causal": True}
+    elif how == "scale":
+        given = theirs = {"scale": 0.7}
+    elif how == "bool":
+        mask = drawn(queries, keys, name="m") > -0.5
+        mask[0] = False
+        mask[:, : keys // 2] &= (np.arange(queries) % 2 > 0)[:, None]
+        given = {"mask": dc.asarray(mask)}
+        theirs = {"attn_mask": torch.from_numpy(mask)}
+    elif how == "float":
+        mask = drawn(*batch[:1], *(1,) * (len(batch) - 1), queries, keys, name="m")
+        given = {"mask": dc.asarray(mask.astype(dtype))}
+        theirs = {"attn_mask": torch.from_numpy(mask)}
+    tq, tk, tv = wide(q), wide(k), wide(v)
+    want = F.scaled_dot_product_attention(tq, tk, tv, **theirs)
+    g = backwards(want, "g", dtype)
+    ours = [dc.asarray(x) for x in (q, k, v)]
+    near(nn.scaled_dot_product_attention(*ours, **given), want, 64)
+    found = nn.scaled_dot_product_attention_gradient(g, *ours, **given)
+    for one, other in zip(found, (tq, tk, tv), strict=True):
+        near(one, other.grad, 64 + 2 * queries)

@@ -29,9 +29,7 @@ CASES = cases()
 
 @pytest.mark.skipif(not CASES, reason="the bank is not beside this checkout")
 @pytest.mark.parametrize("lazy", ["auto", "always"])
-@pytest.mark.parametrize(
-    "slug", [one.slug for one in CASES if one.area != "convpool"] or ["none"]
-)
+@pytest.mark.parametrize("slug", [one.slug for one in CASES] or ["none"])
 def test_given_case(slug: str, lazy: str) -> None:
     bank = importlib.import_module("given").BANK
     with dc.config(lazy=lazy):

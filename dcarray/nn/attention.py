@@ -1,0 +1,288 @@
+"""Attention without the matrix of all scores.
+
+Scores are made for one block of queries and one of keys at a time.  A running maximum
+and a running sum make the softmax of a row out of its blocks (Milakov and Gimelshein,
+"Online normalizer calculation for softmax", 2018; Rabe and Staats, "Self-attention Does
+Not Need O(n²) Memory", 2021; Dao et al., "FlashAttention", 2022).  The gradient makes
+the scores again, block by block, from the logarithm of each row's sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..api.conversion import as_array, convert
+from ..api.coverage import native
+from ..api.elementwise import exp, log, matmul, maximum
+from ..api.indexing import where
+from ..api.joining import concatenate
+from ..api.manipulation import broadcast_to
+from .composing import floating, narrowed, summed_to, total
+from .windows import needs
+
+__all__ = [
+    "scaled_dot_product_attention",
+    "scaled_dot_product_attention_gradient",
+]
+
+SCORES = 1 << 21
+"""Scores that are made at a time, over all of the batch."""
+
+MOST_KEYS = 512
+"""Keys in a block."""
+
+LEAST_QUERIES = 64
+"""Queries in a block, however many blocks of the batch there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Attention:
+    """Checked operands, in the dtype in which they are computed with."""
+
+    q: Any
+    k: Any
+    v: Any
+    mask: Any
+    causal: bool
+    scale: float
+
+    @classmethod
+    def of(
+        cls, name: str, q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: Any
+    ) -> _Attention:
+        q, k, v = [floating(name, as_array(x)) for x in (q, k, v)]
+        shapes = [tuple(x.shape) for x in (q, k, v)]
+        needs(
+            min(q.ndim, k.ndim, v.ndim) >= 2
+            and q.shape[-1] == k.shape[-1]
+            and k.shape[-2] == v.shape[-2],
+            f"{name}: got shapes {shapes}, takes (..., queries, features), "
+            "(..., keys, features) and (..., keys, values)",
+        )
+        try:
+            np.broadcast_shapes(*[x.shape[:-2] for x in (q, k, v)])
+        except ValueError:
+            raise ValueError(
+                f"{name}: got shapes {shapes}, takes batches that broadcast"
+            ) from None
+        if mask is not None:
+            mask = as_array(mask)
+            if mask.dtype.kind != "b":
+                mask = floating(name, mask)
+            scores = (q.shape[-2], k.shape[-2])
+            needs(
+                mask.ndim >= 2
+                and all([n in (1, m) for n, m in zip(mask.shape[-2:], scores)]),
+                f"{name}: a mask of shape {tuple(mask.shape)}, takes (..., *{scores})",
+            )
+        if scale is None:
+            scale = 1.0 / math.sqrt(max(1, q.shape[-1]))
+        return cls(q, k, v, mask, bool(causal), float(scale))
+
+    def batch(self) -> tuple[int, ...]:
+        found = np.broadcast_shapes(*[x.shape[:-2] for x in (self.q, self.k, self.v)])
+        if self.mask is None:
+            return found
+        return np.broadcast_shapes(found, self.mask.shape[:-2])
+
+    def queries(self) -> list[slice]:
+        """Blocks of queries."""
+        keys = min(MOST_KEYS, max(1, self.k.shape[-2]))
+        some = SCORES // (keys * max(1, math.prod(self.batch())))
+        return _blocks(self.q.shape[-2], max(LEAST_QUERIES, some))
+
+    def keys(self, rows: slice) -> Iterator[slice]:
+        """Blocks of keys that some of these queries see."""
+        for block in _blocks(self.k.shape[-2], MOST_KEYS):
+            if not self.causal or block.start < rows.stop:
+                yield block
+
+    def scores(self, rows: slice, columns: slice) -> Any:
+        """Scores of one block; -inf where nothing is to be seen."""
+        q, k = self.q[..., rows, :], self.k[..., columns, :]
+        found = matmul(q * self.scale, k.mT)
+        if self.mask is not None:
+            mask = _part(_part(self.mask, -2, rows), -1, columns)
+            if mask.dtype.kind == "b":
+                found = where(mask, found, -math.inf)
+            else:
+                found = found + mask.astype(found.dtype)
+        if self.causal and columns.stop - 1 > rows.start:
+            later = _later(rows, columns)
+            seen = convert(later, device=self.q._device)
+            found = where(seen, -math.inf, found)
+        return found
+
+    def forward(self, rows: slice) -> tuple[Any, Any]:
+        """The result for a block of queries, and the logarithm of each row's sum."""
+        shape = (*self.batch(), rows.stop - rows.start)
+        dtype, device = self.q.dtype, self.q._device
+        top = convert(np.full((*shape, 1), -np.inf, dtype), device=device)
+        sums = convert(np.zeros((*shape, 1), dtype), device=device)
+        found = convert(np.zeros((*shape, self.v.shape[-1]), dtype), device=device)
+        for columns in self.keys(rows):
+            scores = self.scores(rows, columns)
+            higher = maximum(top, scores.max(-1, keepdims=True))
+            # A row in which nothing is to be seen yet has no maximum to subtract.
+            base = where(higher == -math.inf, 0.0, higher)
+            powers = exp(scores - base)
+            shrink = exp(top - base)
+            sums = sums * shrink + total(powers, -1).astype(dtype)
+            found = found * shrink + matmul(powers, self.v[..., columns, :])
+            top = higher
+        empty = sums == 0
+        found = where(empty, 0.0, found / where(empty, 1.0, sums))
+        logs = where(empty, math.inf, top + log(where(empty, 1.0, sums)))
+        return found, logs
+
+
+def _blocks(count: int, most: int) -> list[slice]:
+    return [slice(k, min(count, k + most)) for k in range(0, count, most)]
+
+
+def _part(x: Any, axis: int, block: slice) -> Any:
+    """A block along an axis, all of it where it has length 1."""
+    if x.shape[axis] == 1:
+        return x
+    return x[..., block, :] if axis == -2 else x[..., block]
+
+
+def _later(rows: slice, columns: slice) -> np.ndarray[Any, np.dtype[np.bool]]:
+    """Which keys come after which queries."""
+    places = np.arange(columns.start, columns.stop)
+    found: np.ndarray[Any, np.dtype[np.bool]] = (
+        places > np.arange(rows.start, rows.stop)[:, None]
+    )
+    return found
+
+
+@native
+def scaled_dot_product_attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    /,
+    mask: Any = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> Any:
+    """Means of values, weighted by the softmax of products of queries and keys.
+
+    Parameters
+    ----------
+    q : array_like
+        (..., queries, features)
+    k : array_like
+        (..., keys, features)
+    v : array_like
+        (..., keys, values)
+    mask : array_like, optional
+        Broadcast to (..., queries, keys).  Booleans say which keys a query sees;
+        numbers are added to the scores.
+    causal : bool
+        Whether a query sees only the keys that do not come after it.
+    scale : float, optional
+        What scores are multiplied by; by default ``1 / sqrt(features)``.
+
+    Returns
+    -------
+    DeviceArray
+        (..., queries, values); 0 for a query that sees nothing.
+
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit.
+
+    Notes
+    -----
+    Memory grows with the number of queries and keys, not with their product.
+    """
+    given = as_array(q)
+    name = "scaled_dot_product_attention"
+    work = _Attention.of(name, given, k, v, mask, causal, scale)
+    found = [work.forward(rows)[0] for rows in work.queries()]
+    if not found:
+        shape = (*work.batch(), 0, work.v.shape[-1])
+        return convert(np.zeros(shape, given.dtype), device=given._device)
+    whole = found[0] if len(found) == 1 else concatenate(found, axis=-2)
+    return narrowed(whole, given)
+
+
+@native
+def scaled_dot_product_attention_gradient(
+    gradient: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    /,
+    mask: Any = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> tuple[Any, Any, Any]:
+    """The gradients of `scaled_dot_product_attention` in q, k and v.
+
+    Parameters
+    ----------
+    gradient : array_like
+        The gradient in the result.
+    q, k, v, mask, causal, scale
+        As they were given to `scaled_dot_product_attention`.
+
+    Notes
+    -----
+    Memory grows as for `scaled_dot_product_attention`.
+    """
+    name = "scaled_dot_product_attention_gradient"
+    operands = [as_array(x) for x in (q, k, v)]
+    work = _Attention.of(name, q, k, v, mask, causal, scale)
+    g = floating(name, as_array(gradient))
+    wanted = (*work.batch(), work.q.shape[-2], work.v.shape[-1])
+    needs(
+        g.shape == wanted,
+        f"{name}: a gradient of shape {tuple(g.shape)}, takes {wanted}",
+    )
+    batch, dtype = work.batch(), work.q.dtype
+    blocks = _blocks(work.k.shape[-2], MOST_KEYS)
+    of_q = []
+    of_k: list[Any] = [0.0] * len(blocks)
+    of_v: list[Any] = [0.0] * len(blocks)
+    for rows in work.queries():
+        found, logs = work.forward(rows)
+        back = g[..., rows, :]
+        mean = total(back * found, -1).astype(dtype)
+        mine: Any = 0.0
+        for number, columns in enumerate(work.keys(rows)):
+            shares = exp(work.scores(rows, columns) - logs)
+            slope = matmul(back, work.v[..., columns, :].mT) - mean
+            slope = shares * slope * work.scale
+            mine = mine + matmul(slope, work.k[..., columns, :])
+            of_k[number] = of_k[number] + matmul(slope.mT, work.q[..., rows, :])
+            of_v[number] = of_v[number] + matmul(shares.mT, back)
+        of_q.append(mine)
+    return (
+        _joined(of_q, batch, operands[0]),
+        _joined(of_k, batch, operands[1]),
+        _joined(of_v, batch, operands[2]),
+    )
+
+
+def _joined(blocks: list[Any], batch: tuple[int, ...], operand: Any) -> Any:
+    """Blocks along the last axis but one, summed to the operand's shape."""
+    arrays = [x for x in blocks if not isinstance(x, float)]
+    if not arrays:
+        zeros = np.zeros(operand.shape, operand.dtype)
+        return convert(zeros, device=operand._device)
+    wide = [broadcast_to(x, (*batch, *x.shape[-2:])) for x in arrays]
+    whole = wide[0] if len(wide) == 1 else concatenate(wide, axis=-2)
+    missing = operand.shape[-2] - whole.shape[-2]
+    if missing:
+        # No query sees the last keys.
+        rest = np.zeros((*batch, missing, operand.shape[-1]), whole.dtype)
+        whole = concatenate([whole, convert(rest, device=operand._device)], axis=-2)
+    return narrowed(summed_to(whole, operand.shape), operand)

@@ -1,0 +1,368 @@
+"""Normalisation by mean and variance, or by the root of the mean square.
+
+Means are made, and numbers scaled, in float64 on the host and rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from ..api.conversion import as_array
+from ..api.coverage import native
+from ..api.elementwise import sqrt
+from .composing import narrowed
+from .norms import Norm, wide
+from .windows import needs
+
+__all__ = [
+    "batch_norm",
+    "batch_norm_gradient",
+    "group_norm",
+    "group_norm_gradient",
+    "layer_norm",
+    "layer_norm_gradient",
+    "rms_norm",
+    "rms_norm_gradient",
+]
+
+Axes = int | tuple[int, ...]
+
+
+# ------------------------------------------------------------------------ over a batch
+def _by_channel(name: str, x: Any, axis: int) -> Norm:
+    given = as_array(x)
+    needs(given.ndim >= 1, f"{name}: got a number, takes an array")
+    channel = normalize_axis_index(axis, given.ndim)
+    axes = tuple([k for k in range(given.ndim) if k != channel])
+    kept = tuple([n if k == channel else 1 for k, n in enumerate(given.shape)])
+    count = (given.shape[channel],)
+    return Norm(name, given, wide(name, given), axes, kept, count)
+
+
+def _by_statistics(
+    norm: Norm, mean: Any, variance: Any, epsilon: float
+) -> tuple[Any, Any]:
+    """Numbers normalised by what the caller knows; None stands for the batch's own."""
+    if mean is None and variance is None:
+        return norm.centred(epsilon)
+    needs(
+        mean is not None and variance is not None,
+        f"{norm.name}: got one of mean and variance, takes both or none",
+    )
+    factor = 1.0 / sqrt(norm.parameter("variance", variance, 1.0) + epsilon)
+    return (norm.x - norm.parameter("mean", mean, 0.0)) * factor, factor
+
+
+@native
+def batch_norm(
+    x: Any,
+    /,
+    mean: Any = None,
+    variance: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    epsilon: float = 1e-5,
+    *,
+    axis: int = 1,
+) -> Any:
+    """Numbers less their channel's mean, divided by its standard deviation.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    mean, variance : array_like, optional
+        A number for each channel, as kept from training.  Without them those of the
+        batch are used: the variance is then the mean square of distances (divided by
+        their number, not by one less).
+    weight, bias : array_like, optional
+        A number for each channel, multiplied by and added at the end.
+    epsilon : float
+        Added to the variance.
+    axis : int
+        Of the channels.
+
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit; mean without variance.
+
+    References
+    ----------
+    Ioffe and Szegedy, "Batch Normalization", 2015.
+    """
+    norm = _by_channel("batch_norm", x, axis)
+    normal, _ = _by_statistics(norm, mean, variance, epsilon)
+    return norm.scaled(normal, weight, bias)
+
+
+@native
+def batch_norm_gradient(
+    gradient: Any,
+    x: Any,
+    /,
+    mean: Any = None,
+    variance: Any = None,
+    weight: Any = None,
+    epsilon: float = 1e-5,
+    *,
+    axis: int = 1,
+) -> tuple[Any, Any, Any]:
+    """The gradients of `batch_norm` in x, weight and bias.
+
+    Parameters
+    ----------
+    gradient : array_like
+        The gradient in the result.
+    x, mean, variance, weight, epsilon, axis
+        As they were given to `batch_norm`.
+    """
+    norm = _by_channel("batch_norm_gradient", x, axis)
+    g = norm.gradient_of(gradient)
+    normal, factor = _by_statistics(norm, mean, variance, epsilon)
+    if mean is None:
+        found = norm.back(g, weight, normal, factor)
+    else:
+        found = narrowed(g * norm.parameter("weight", weight, 1.0) * factor, norm.given)
+    return found, norm.of_parameters(g * normal), norm.of_parameters(g)
+
+
+# ------------------------------------------------------------------- within one example
+def _within(name: str, x: Any, axis: Axes) -> Norm:
+    given = as_array(x)
+    axes = normalize_axis_tuple(axis, given.ndim)
+    kept = tuple([n if k in axes else 1 for k, n in enumerate(given.shape)])
+    parameters = tuple([given.shape[k] for k in sorted(axes)])
+    return Norm(name, given, wide(name, given), axes, kept, parameters)
+
+
+@native
+def layer_norm(
+    x: Any,
+    /,
+    weight: Any = None,
+    bias: Any = None,
+    epsilon: float = 1e-5,
+    *,
+    axis: Axes = -1,
+) -> Any:
+    """Numbers less their mean along ``axis``, divided by their standard deviation.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    weight, bias : array_like, optional
+        A number for each element along ``axis`` (of the shape of those axes),
+        multiplied by and added at the end.
+    epsilon : float
+        Added to the variance.
+    axis : int or tuple of int
+        Axes over which means are made.
+
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit.
+
+    References
+    ----------
+    Ba, Kiros and Hinton, "Layer Normalization", 2016.
+    """
+    norm = _within("layer_norm", x, axis)
+    return norm.scaled(norm.centred(epsilon)[0], weight, bias)
+
+
+@native
+def layer_norm_gradient(
+    gradient: Any,
+    x: Any,
+    /,
+    weight: Any = None,
+    epsilon: float = 1e-5,
+    *,
+    axis: Axes = -1,
+) -> tuple[Any, Any, Any]:
+    """The gradients of `layer_norm` in x, weight and bias.
+
+    Parameters
+    ----------
+    gradient : array_like
+        The gradient in the result.
+    x, weight, epsilon, axis
+        As they were given to `layer_norm`.
+    """
+    return _centred_gradient(
+        _within("layer_norm_gradient", x, axis), gradient, weight, epsilon
+    )
+
+
+def _centred_gradient(
+    norm: Norm, gradient: Any, weight: Any, epsilon: float
+) -> tuple[Any, Any, Any]:
+    g = norm.gradient_of(gradient)
+    normal, factor = norm.centred(epsilon)
+    found = norm.back(g, weight, normal, factor)
+    return found, norm.of_parameters(g * normal), norm.of_parameters(g)
+
+
+def _root_mean_square(norm: Norm, epsilon: float | None) -> tuple[Any, Any]:
+    if epsilon is None:
+        short = norm.given.dtype if norm.given.dtype.kind == "f" else np.float64
+        epsilon = float(np.finfo(short).eps)
+    factor = 1.0 / sqrt(norm.mean(norm.x * norm.x) + epsilon)
+    return norm.x * factor, factor
+
+
+@native
+def rms_norm(
+    x: Any,
+    /,
+    weight: Any = None,
+    epsilon: float | None = None,
+    *,
+    axis: Axes = -1,
+) -> Any:
+    """Numbers divided by the root of their mean square along ``axis``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    weight : array_like, optional
+        A number for each element along ``axis``, multiplied by at the end.
+    epsilon : float, optional
+        Added to the mean square; by default the distance from 1 to the next number of
+        the dtype.
+    axis : int or tuple of int
+
+    References
+    ----------
+    Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019.
+    """
+    norm = _within("rms_norm", x, axis)
+    return norm.scaled(_root_mean_square(norm, epsilon)[0], weight, None)
+
+
+@native
+def rms_norm_gradient(
+    gradient: Any,
+    x: Any,
+    /,
+    weight: Any = None,
+    epsilon: float | None = None,
+    *,
+    axis: Axes = -1,
+) -> tuple[Any, Any]:
+    """The gradients of `rms_norm` in x and weight.
+
+    Parameters
+    ----------
+    gradient : array_like
+        The gradient in the result.
+    x, weight, epsilon, axis
+        As they were given to `rms_norm`.
+    """
+    norm = _within("rms_norm_gradient", x, axis)
+    g = norm.gradient_of(gradient)
+    normal, factor = _root_mean_square(norm, epsilon)
+    found = norm.back(g, weight, normal, factor, centred=False)
+    return found, norm.of_parameters(g * normal)
+
+
+# ---------------------------------------------------------------------- within groups
+def _in_groups(name: str, x: Any, groups: int, layout: str) -> Norm:
+    given = as_array(x)
+    needs(
+        layout in ("NCHW", "NHWC"),
+        f"{name}: layout is {layout!r}, takes 'NCHW' or 'NHWC'",
+    )
+    needs(
+        given.ndim >= 2,
+        f"{name}: got an array of shape {tuple(given.shape)}, takes at least two axes",
+    )
+    last = layout == "NHWC"
+    channels = given.shape[-1 if last else 1]
+    needs(
+        groups >= 1 and channels % groups == 0,
+        f"{name}: {channels} channels in {groups} groups, takes what divides them",
+    )
+    split = (groups, channels // groups)
+    if last:
+        shape = (*given.shape[:-1], *split)
+        kept = (1,) * (given.ndim - 1) + split
+        axes = (*range(1, given.ndim - 1), given.ndim)
+    else:
+        shape = (given.shape[0], *split, *given.shape[2:])
+        kept = (1, *split) + (1,) * (given.ndim - 2)
+        axes = tuple(range(2, given.ndim + 1))
+    shaped = wide(name, given).reshape(shape)
+    return Norm(name, given, shaped, axes, kept, (channels,))
+
+
+@native
+def group_norm(
+    x: Any,
+    /,
+    groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    epsilon: float = 1e-5,
+    *,
+    layout: str = "NCHW",
+) -> Any:
+    """Numbers less the mean of their group of channels, divided by its standard
+    deviation, each example of the batch for itself.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, \\*positions), or with ``layout="NHWC"`` (batch, \\*positions,
+        channels).
+    groups : int
+        As many as there are channels give instance normalisation.
+    weight, bias : array_like, optional
+        A number for each channel, multiplied by and added at the end.
+    epsilon : float
+        Added to the variance.
+    layout : {"NCHW", "NHWC"}
+
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit; groups that do not divide the channels.
+
+    References
+    ----------
+    Wu and He, "Group Normalization", 2018.
+    """
+    norm = _in_groups("group_norm", x, groups, layout)
+    return norm.scaled(norm.centred(epsilon)[0], weight, bias)
+
+
+@native
+def group_norm_gradient(
+    gradient: Any,
+    x: Any,
+    /,
+    groups: int,
+    weight: Any = None,
+    epsilon: float = 1e-5,
+    *,
+    layout: str = "NCHW",
+) -> tuple[Any, Any, Any]:
+    """The gradients of `group_norm` in x, weight and bias.
+
+    Parameters
+    ----------
+    gradient : array_like
+        The gradient in the result.
+    x, groups, weight, epsilon, layout
+        As they were given to `group_norm`.
+    """
+    return _centred_gradient(
+        _in_groups("group_norm_gradient", x, groups, layout), gradient, weight, epsilon
+    )
