@@ -1,4 +1,4 @@
-"""Library kernels on a device with grids, against NumPy, with nothing left to the host."""
+"""Library kernels on a device with grids, against NumPy; the host does nothing."""
 
 from __future__ import annotations
 
@@ -110,3 +110,127 @@ def test_running_products() -> None:
 def test_a_sum_of_negative_zeros_is_one() -> None:
     x = dc.asarray(np.full(100, -0.0), device=DEVICE)
     assert np.signbit(dc.cumulative_sum(x).get()).all()
+
+
+# ------------------------------------------------------------------ indices and masks
+KEYS: list[Any] = [
+    np.array([2, 0, 2, -1]),
+    np.array([[1, 2], [0, 3]], np.int16),
+    (slice(None), np.array([2, 0, 2])),
+    (np.array([2, 0]), np.array([1, -2])),
+    (np.array([2, 0]), slice(None), np.array([1, -2])),
+    (slice(None, None, -1), np.array([[2], [0]]), np.array([1, -2])),
+    (1, slice(None), np.array([1, 1])),
+    (..., np.array([0, 4, 4])),
+    (None, np.array([0, 1]), None, 2),
+    np.array([True, False, True, True, False, True]),
+    (slice(None), np.array([True, False, True, True, False, True, False])),
+    np.arange(42).reshape(6, 7) % 3 == 0,
+    (np.arange(6) % 2 == 0, np.array([1, 2, 3])),
+    (np.array([], np.int64), slice(2)),
+    np.array(True),
+    np.array(False),
+    [1, 2],
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=range(len(KEYS)))
+def test_reading_by_key(key: Any) -> None:
+    x = np.arange(210, dtype=np.float32).reshape(6, 7, 5)
+    check(lambda np, x: x[key], x)
+    check(lambda np, x: np.flip(np.permute_dims(x, (1, 2, 0)))[..., [1, 1, 4]], x)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=range(len(KEYS)))
+def test_writing_by_key(key: Any) -> None:
+    x = np.arange(210, dtype=np.int32).reshape(6, 7, 5)
+
+    def place(np: Any, x: Any, value: Any) -> Any:
+        x = x + 0
+        x[key] = value
+        return x
+
+    check(place, x, np.array(7))
+    check(place, x, np.arange(1000, 1000 + x[key].size).reshape(x[key].shape))
+
+
+def test_the_last_of_those_that_are_written_to_one_place_counts() -> None:
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, 50, 20_000)
+
+    def place(np: Any, x: Any, value: Any) -> Any:
+        x = x + 0
+        x[places] = value
+        return x
+
+    check(place, np.zeros(50, np.float32), np.arange(20_000, dtype=np.float32))
+
+
+def test_wrong_keys() -> None:
+    x = dc.asarray(np.zeros((3, 4)), device=DEVICE)
+    for key, message in (
+        (np.array([0, 3]), "index 3 is out of bounds for axis 0 with size 3"),
+        ((slice(None), [-5]), "index -5 is out of bounds for axis 1 with size 4"),
+        (np.array([0.5]), "integer"),
+        (np.array([True]), "boolean index did not match"),
+        ((np.array([0, 1]), np.array([0, 1, 2])), "shape mismatch"),
+        ((0, 0, np.array([1])), "too many indices"),
+    ):
+        with pytest.raises(IndexError, match=message):
+            x[key]
+    with pytest.raises(ValueError, match="shape mismatch"):
+        x[np.array([0, 1])] = np.zeros(3)
+
+
+@pytest.mark.parametrize("code", "?bHlefdF")
+def test_take(code: str) -> None:
+    x = numbers(code, (6, 7, 5))
+    places = np.array([[0, 4, -1], [2, 2, 1]], np.int32)
+    for axis in range(3):
+        check(lambda np, x, i, axis=axis: np.take(x, i, axis=axis), x, places)
+    check(lambda np, x, i: x[::-2].take(i[0], mode="wrap"), x, places)
+    check(lambda np, x, i: np.take(x, i + 3, axis=2, mode="clip"), x, places)
+    order = np.argsort(x.real, axis=1)
+    check(lambda np, x, i: np.take_along_axis(x, i, axis=1), x, order)
+    check(lambda np, x, i: np.take_along_axis(x, i[:1, :3], axis=1), x, order)
+    with pytest.raises(IndexError, match="index 9 is out of bounds for axis 1"):
+        dc.take(dc.asarray(x, device=DEVICE), np.array([1, 9]), axis=1)
+
+
+def test_put() -> None:
+    def put(np: Any, x: Any) -> Any:
+        x = x + 0
+        np.put(x, [1, -1, 1, 3], [2, 3, 4])
+        return x
+
+    def put_along_axis(np: Any, x: Any, places: Any) -> Any:
+        x = x + 0
+        np.put_along_axis(x, places[:, :2], 5, axis=1)
+        return x
+
+    x = np.arange(12.0).reshape(3, 4)
+    check(put, x)
+    check(put_along_axis, x, np.argsort(-x, axis=1))
+
+
+@pytest.mark.parametrize("code", "?bHlefdF")
+def test_what_is_not_zero(code: str) -> None:
+    for shape in ((5,), (4000,), (6, 7, 5), (0, 3)):
+        x = numbers(code, shape)
+        x[x.real % 3 > 0] = 0
+        for name in ("nonzero", "flatnonzero", "argwhere", "count_nonzero"):
+            check(lambda np, x, name=name: getattr(np, name)(x), x)
+            check(lambda np, x, name=name: getattr(np, name)(x.T[..., ::-1]), x)
+    check(lambda np, x: np.count_nonzero(x, axis=1), numbers(code, (6, 80)))
+    with pytest.raises(ValueError, match="0d"):
+        dc.nonzero(dc.asarray(np.array(1.0), device=DEVICE))
+
+
+def test_compressed_and_repeated() -> None:
+    x = np.arange(24.0).reshape(4, 6)
+    check(lambda np, x: np.compress([True, False, True], x, axis=0), x)
+    check(lambda np, x: x.compress([True, False, True], axis=1), x)
+    check(lambda np, x: np.extract(x > 5, x), x)
+    check(lambda np, x: np.repeat(x, 3, axis=1), x)
+    check(lambda np, x: np.repeat(x, np.asarray([1, 0, 2, 3]), axis=0), x)
+    check(lambda np, x: x.repeat(2), x)

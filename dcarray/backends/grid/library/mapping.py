@@ -15,9 +15,9 @@ __all__ = ["GridLibrary"]
 
 def _table() -> Mapping[str, Callable[..., Any]]:
     """All functions; loaded when one is first looked for."""
-    from . import scans, searching
+    from . import picking, scans, searching
 
-    return {**searching.TABLE, **scans.TABLE}
+    return {**searching.TABLE, **scans.TABLE, **picking.TABLE}
 
 
 class GridLibrary(Mapping[str, Callable[..., Any]]):

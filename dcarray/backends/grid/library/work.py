@@ -80,6 +80,15 @@ class Work:
             self.backend.upload(host, target.memory)
         return target
 
+    def full(self, size: int, value: int, dtype: DType) -> GridView:
+        """An axis of one number."""
+        target = self.new((size,), dtype)
+        number = Program((), (dtype,), (), (0,))
+        executable = self.backend.compile(number)
+        scalars = [dtype.type(value)]
+        self.backend.launch(executable, target.shape, [], scalars, [target])
+        return target
+
     def read(self, x: GridView) -> HostArray:
         """The elements, on the host."""
         x = self.dense(x)
