@@ -22,7 +22,7 @@ class Event:
     ----------
     kind : str
         ``"group"``, ``"library"``, ``"fallback"``, ``"compile"``, ``"transfer"``,
-        ``"spill"`` or ``"retry"``.
+        ``"spill"``, ``"retry"`` or ``"validate"``.
     name : str
         The operations (``"multiply add exp"``), or what was moved.
     device : str
