@@ -1,0 +1,80 @@
+"""Every elementwise row, through arrays, on the simulated Metal device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dcarray as dc
+from dcarray.array.calls import elementwise
+from dcarray.backends import registry
+from dcarray.ops import elementwise as ops
+from dcarray.ops.spec import Op
+from tests.backend.test_simulated_elementwise import AGAINST_OPERANDS, EITHER_ZERO
+from tests.metal_simulator import Simulator, installed
+from tests.metal_simulator.library import compiler
+from tests.pure import op_values
+
+DEVICE = "metal:0"
+pytestmark = pytest.mark.skipif(not compiler(), reason="needs g++")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def simulator() -> Iterator[None]:
+    with installed(Simulator()):
+        yield
+        registry.remove(DEVICE)
+
+
+def lacks(op: Op, dtypes: tuple[np.dtype[Any], ...]) -> bool:
+    """Whether a row takes or gives doubles, which Metal does not have.
+
+    Also complex products: NumPy rounds their parts once or twice, by processor, and
+    the suite for backends measures them at moderate numbers.
+    """
+    if op.name in ("multiply", "square", "power") and dtypes[0].kind == "c":
+        return True
+    involved = {*dtypes, *op.resolve(dtypes).outputs}
+    return not involved.isdisjoint((np.dtype(np.float64), np.dtype(np.complex128)))
+
+
+CASES = [
+    pytest.param(op, dtypes, id=f"{op.name}-{''.join(d.char for d in dtypes)}")
+    for op in ops.TABLE.values()
+    if op.name not in ("cast", "isnat")
+    for dtypes in op_values.signatures(op)
+    if not lacks(op, dtypes)
+]
+
+
+def on_device(x: Any) -> Any:
+    return dc.DeviceArray._of_host(np.array(x)).to_device(DEVICE)
+
+
+@pytest.mark.parametrize(("op", "dtypes"), CASES)
+def test_row(op: Op, dtypes: tuple[np.dtype[Any], ...]) -> None:
+    operands = op_values.grid(dtypes)
+    if op.name == "power" and dtypes[1].kind == "i":
+        chosen = operands[1] >= 0
+        operands = [operand[chosen] for operand in operands]
+    with np.errstate(all="ignore"):
+        expected = op.numpy(*operands)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    with dc.config(fallback="error"):
+        results = elementwise(dc.DeviceArray, op, [on_device(x) for x in operands])
+        results = results if isinstance(results, tuple) else (results,)
+        hosts = [result.get() for result in results]
+    scale = None
+    if op.name in AGAINST_OPERANDS:
+        scale = np.fmax(np.abs(operands[0]), np.abs(operands[1]))
+    for result, got, want in zip(results, hosts, expected, strict=True):
+        assert result.device == DEVICE
+        assert got.dtype == result.dtype == want.dtype
+        assert result.shape == want.shape
+        apart = op_values.units(got, want, scale)
+        if op.name in EITHER_ZERO:
+            apart[(got == 0) & (want == 0)] = 0
+        assert apart.max() <= op.ulp
