@@ -15,11 +15,12 @@ import numpy as np
 from ..backends.base import Backend
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for
+from ..config import current
 from ..layout import Layout, reduced_strides, view_host
 from ..ops.elementwise import CAST
 from ..ops.spec import Op, Signature
 from ..profile import Event, count, emit, is_active
-from . import errstate, recover, route, validate
+from . import errstate, recover, route
 from .compiled import executable_for
 from .fuse import Group, Target, fuse
 from .graph import Read, State, Value, lock, pending_readers
@@ -116,6 +117,7 @@ def _run(
     """Choose a device, find or build the kernel, bind pooled memory, launch."""
     started = time.perf_counter()
     raised: Sequence[Any] = ()
+    second = None
 
     def attempt(backend: Backend) -> None:
         nonlocal raised
@@ -163,7 +165,10 @@ def _run(
             route.measure(backend, work_of(group, into), launched)
 
     try:
-        second = validate.begin(group, into)
+        if current().validate:
+            from . import validate  # only who compares needs it
+
+            second = validate.begin(group, into)
         ran_on = recover.run(attempt, lambda: work_of(group, into), device)
         if second is not None:
             second.compare(ran_on, accumulator)

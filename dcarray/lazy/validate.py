@@ -39,8 +39,8 @@ BATCH = 1 << 18
 """Elements whose bounds are worked out at a time."""
 
 
-def begin(group: Group, into: Into | None) -> Second | None:
-    """Get ready to run a group on the second device; None where none is set.
+def begin(group: Group, into: Into | None) -> Second:
+    """Get ready to run a group on the device that the settings name as the second.
 
     Raises
     ------
@@ -48,8 +48,6 @@ def begin(group: Group, into: Into | None) -> Second | None:
         The setting names no single device.
     """
     label = current().validate
-    if not label:
-        return None
     if device_of(label, label).kind == "auto":
         raise ConfigError(f"validate: got {label!r}, takes a named device")
     return Second(group, into, label)
