@@ -306,7 +306,7 @@ def when_removed(forget: Callable[[str], None]) -> None:
 
 def labels(kind: str) -> list[str]:
     """The devices of a kind that are in use in this process."""
-    return [label for label in _backends if label.partition(":")[0] == kind]
+    return [label for label in list(_backends) if label.partition(":")[0] == kind]
 
 
 def opened() -> list[Backend]:
