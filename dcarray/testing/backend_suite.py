@@ -11,7 +11,15 @@ import numpy as np
 
 from ..backends.base import Rates
 from ..layout import Layout
-from ..ops import elementwise, reduction
+from ..ops import (
+    contraction,
+    elementwise,
+    indexing,
+    reduction,
+    solving,
+    statistics,
+    transforms,
+)
 from ..ops.program import Inner, Program, Reduction
 from ..ops.spec import LIBRARY, Op
 from . import operands
@@ -21,6 +29,9 @@ __all__ = ["BackendSuite"]
 
 HostArray = np.ndarray[Any, Any]
 DType = np.dtype[Any]
+
+ROWS = (contraction, indexing, reduction, solving, statistics, transforms)
+"""Modules whose rows enter `LIBRARY` when they are imported."""
 
 FLOAT = np.dtype(np.float32)
 SHAPES = ((), (0,), (1,), (7,), (3, 5), (2, 0, 3), (2, 3, 4), (1, 9), (100003,))

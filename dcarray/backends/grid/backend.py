@@ -41,6 +41,8 @@ class Limits:
         Work items of a group in maps and reductions.
     ahead : int
         Elements that an item of theirs reads before it computes.
+    coalesces : bool
+        Whether memory is fast only where neighbours read neighbours, as on a GPU.
     """
 
     group: int
@@ -48,6 +50,7 @@ class Limits:
     shared: int
     items: int
     ahead: int = 1
+    coalesces: bool = False
 
 
 class GridBackend(ABC):

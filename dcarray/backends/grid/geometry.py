@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Axes", "Strides", "collapsed", "elements", "is_wide"]
+__all__ = [
+    "Axes",
+    "Strides",
+    "collapsed",
+    "elements",
+    "is_wide",
+    "turned_leaves",
+]
 
 Strides = tuple[int, ...]
 
@@ -72,3 +79,25 @@ def elements(views: Sequence[Any]) -> tuple[list[int], list[Strides]]:
     """Offsets and strides of `GridView`s, counted in elements."""
     found = [view.elements() for view in views]
     return [offset for offset, _ in found], [strides for _, strides in found]
+
+
+LONG = 16
+"""Length of both axes from which it pays to read an operand by squares."""
+
+
+def turned_leaves(axes: Axes, leaves: int) -> tuple[int, tuple[bool, ...]] | None:
+    """The axis along which some of the leaves lie, other than the last one, and which
+    of them do; None if there are none."""
+    last = len(axes.lengths) - 1
+    if last < 1 or axes.lengths[last] < LONG:
+        return None
+    found: int | None = None
+    turned = []
+    for row in axes.strides[:leaves]:
+        steps = [(abs(step), k) for k, step in enumerate(row) if step]
+        axis = min(steps)[1] if steps and row[last] else last
+        own = axis != last and axes.lengths[axis] >= LONG and found in (None, axis)
+        turned.append(own)
+        if own:
+            found = axis
+    return None if found is None else (found, tuple(turned))

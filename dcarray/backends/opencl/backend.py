@@ -85,6 +85,7 @@ class OpenClBackend(GridBackend):
             shared=int(handle.local_mem_size),
             items=min(group, 64 if is_cpu else 256),
             ahead=1 if is_cpu else 4,
+            coalesces=not is_cpu,
         )
         self.pool: Pool[Any] = Pool(
             self.device, self._allocate, self._free, self._clear

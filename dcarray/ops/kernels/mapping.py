@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..inline import inlined, spliced
 from ..program import Program
 from .parts import INT32, INT64, Indexing, add, integer, multiply, place, unravel
 
-__all__ = ["loads", "map_kernel"]
+__all__ = ["elements", "loads", "map_kernel"]
 
 BOOL = np.dtype(np.bool_)
 
@@ -76,7 +77,7 @@ def map_kernel(program: Program, ndim: int, wide: bool, ahead: int = 1) -> nodes
             ]
         else:
             places = [add(offset, at) for offset in offsets]
-        loaded, computed, results = loads(program, places, mark)
+        loaded, computed, results = loads(program, elements(program, places), mark)
         reading.extend(loaded)
         computing.extend(computed)
         # Every element is read before one is written: an output may be an input.
@@ -113,18 +114,28 @@ def map_kernel(program: Program, ndim: int, wide: bool, ahead: int = 1) -> nodes
     return simplify(verify(nodes.Kernel("map", parameters, body)))
 
 
+def elements(program: Program, places: Sequence[nodes.Scalar]) -> list[nodes.Scalar]:
+    """The leaves' elements at these places."""
+    return [
+        nodes.Load(f"leaf{k}", at, dtype)
+        for k, (at, dtype) in enumerate(
+            zip(places[: len(program.leaves)], program.leaves, strict=True)
+        )
+    ]
+
+
 def loads(
-    program: Program, places: list[nodes.Scalar], mark: str = ""
+    program: Program, sources: Sequence[nodes.Scalar], mark: str
 ) -> tuple[
     list[nodes.Statement], tuple[nodes.Statement, ...], tuple[nodes.Scalar, ...]
 ]:
-    """Statements that read the leaves at their places, those that compute the program's
-    results, and the results.  ``mark`` begins the names."""
+    """Statements that read the leaves from ``sources``, those that compute the
+    program's results, and the results.  ``mark`` begins the names."""
     reading: list[nodes.Statement] = []
     given: list[nodes.Scalar] = []
-    for k, dtype in enumerate(program.leaves):
+    for k, (source, dtype) in enumerate(zip(sources, program.leaves, strict=True)):
         name = f"{mark}leaf{k}_value"
-        reading.append(nodes.Let(name, nodes.Load(f"leaf{k}", places[k], dtype)))
+        reading.append(nodes.Let(name, source))
         given.append(nodes.Name(name, dtype))
     given += [nodes.Name(f"scalar{k}", d) for k, d in enumerate(program.scalars)]
     body, results = spliced(inlined(program), given, f"{mark}b_")

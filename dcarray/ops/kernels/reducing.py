@@ -20,7 +20,7 @@ from ..bodies import combine_kernel
 from ..inline import spliced
 from ..program import Program
 from ..spec import Op
-from .mapping import loads
+from .mapping import elements, loads
 from .parts import INT32, INT64, Indexing, add, integer, multiply, place, unravel
 
 __all__ = ["Tile", "accumulator", "identity", "reduce_by_group", "reduce_by_item"]
@@ -155,7 +155,9 @@ class _Reduction:
             place(nodes.Name(f"{name}_base", self.indexing.dtype), indices, strides)
             for name, strides in zip(self.names, self.strides, strict=True)
         ]
-        loaded, computed, results = loads(self.program, places, mark)
+        loaded, computed, results = loads(
+            self.program, elements(self.program, places), mark
+        )
         steps = [*computed]
         *outputs, value = results
         first = len(self.program.leaves)

@@ -77,7 +77,7 @@ class Work:
         host = np.asarray(x, dtype, order="C")
         target = self.new(host.shape, host.dtype)
         if host.size:
-            self.backend.upload(host, target.memory)
+            self.backend.upload(host.reshape(-1).view(np.uint8), target.memory)
         return target
 
     def full(self, size: int, value: int, dtype: DType) -> GridView:
