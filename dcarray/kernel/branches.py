@@ -15,7 +15,8 @@ import numpy as np
 
 from . import infer, nodes
 from .calls import Calls
-from .expressions import Expressions, Frame
+from .elements import Frame
+from .expressions import Expressions
 
 __all__ = ["Branches", "Collect", "Returned"]
 

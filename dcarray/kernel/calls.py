@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import infer, nodes
-from .expressions import NUMBERS, Expressions, Frame, describe
+from .elements import Frame, describe
+from .expressions import NUMBERS, Expressions
 from .grid import Atomic, Barrier, Place, SharedMemory
 from .language import Conversion, Fact, Primitive
 from .views import View
@@ -66,6 +67,9 @@ class Calls(Expressions):
 
     group: tuple[int, int, int] | None = None
     """Work items of a group, where they are known."""
+    learns = False
+    """Whether numbers of Python take the dtype of what they meet, also where they are
+    not known: as in NumPy's eyes."""
 
     def called(self, frame: Frame, node: ast.Call) -> Any:
         """The value of a call that was written."""
@@ -121,7 +125,10 @@ class Calls(Expressions):
             dtype = function.rule(infer.dtype_of(arguments[-1]))
             return infer.convert(arguments[0], dtype)
         if isinstance(function, type) and issubclass(function, np.generic):
-            return infer.convert(_single(arguments), np.dtype(function))
+            dtype = np.dtype(function)
+            return self.marked(
+                "number", infer.convert(_single(arguments), dtype), dtype
+            )
         return self._python(frame, node, function, arguments)
 
     def _python(
@@ -165,13 +172,7 @@ class Calls(Expressions):
         self, frame: Frame, node: ast.AST, meaning: Meaning, arguments: Sequence[Any]
     ) -> Any:
         """A function of the table of operations."""
-        kinds = tuple(
-            [
-                type(item) if type(item) in (int, float, complex) else _dtype(item)
-                for item in arguments
-            ]
-        )
-        signature = meaning.resolve(kinds)
+        signature = meaning.resolve(infer.kinds(tuple(arguments)))
         given = [infer.convert(x, d) for x, d in zip(arguments, signature.inputs)]
         if meaning.body is None:
             found: Any = infer.apply(meaning.name, *given)
@@ -202,7 +203,8 @@ class Calls(Expressions):
                 fail(node, f"{word.kind} takes an axis from 0 to 2")
             if word.kind == "local_size" and self.group is not None:
                 return self.group[axis]
-            place = nodes.Index(word.kind, axis, np.dtype(np.int64))
+            dtype = infer.WEAK_INT if self.learns else np.dtype(np.int64)
+            place = nodes.Index(word.kind, axis, dtype)
             return self.bind(word.kind, place)
         if isinstance(word, Barrier):
             if arguments:
@@ -265,7 +267,10 @@ class Calls(Expressions):
             return function(operand)
         if function is bool:
             return infer.truth(operand)
-        return infer.convert(operand, _CASTS[function])
+        found = infer.convert(operand, _CASTS[function])
+        if function is int and self.learns:
+            return self.marked("whole", found, infer.WEAK_INT)
+        return found
 
 
 def _meaning(function: Any) -> Meaning | None:
@@ -275,10 +280,6 @@ def _meaning(function: Any) -> Meaning | None:
         return MEANINGS.get(function)
     except TypeError:  # it has no hash
         return None
-
-
-def _dtype(operand: Any) -> np.dtype[Any]:
-    return np.dtype(bool) if isinstance(operand, bool) else operand.dtype
 
 
 def _single(arguments: Sequence[Any]) -> Any:

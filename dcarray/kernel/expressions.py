@@ -11,17 +11,16 @@ import ast
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..errors import KernelTypeError
 from . import infer, nodes, operators
-from .source import Source
-from .views import FLAG, FOUND, Site, View, plus, times
+from .elements import Elements, Frame, both, describe
+from .views import View
 
-__all__ = ["NUMBERS", "Expressions", "Frame", "construct", "describe"]
+__all__ = ["NUMBERS", "Expressions", "construct"]
 
 _BINARY: dict[type[ast.operator], tuple[Callable[[Any, Any], Any], Any]] = {
     ast.Add: (operator.add, "add"),
@@ -54,46 +53,9 @@ NUMBERS = (bool, int, float, complex)
 _NOTHING: Mapping[str, Any] = {}
 
 
-@dataclass(slots=True)
-class Frame:
-    """One function that is being read, and what its local names stand for."""
-
-    source: Source
-    names: dict[str, Any] = field(default_factory=dict)
-
-    def branch(self) -> Frame:
-        """A frame for statements that may not run."""
-        return Frame(self.source, dict(self.names))
-
-
-class Expressions:
+class Expressions(Elements):
     """Reads expressions; `calls.Calls` adds calls, `branches.Branches` branches,
-    `parse.Parser` the other statements and functions.
-
-    Attributes
-    ----------
-    statements : list
-        Where statements go.
-    taken : set of str
-        Names that the kernel uses.
-    checks : bool
-        Whether indices are checked.
-    sites : list of Site
-        Those that are.
-    lookups : list
-        Names that are not local: where, which, and what it was.
-    dtypes, atomics : dict
-        Where a dtype, or an atomic operation, is met first.
-    """
-
-    def __init__(self, checks: bool = False) -> None:
-        self.statements: list[nodes.Statement] = []
-        self.taken: set[str] = set()
-        self.checks = checks
-        self.sites: list[Site] = []
-        self.lookups: list[tuple[Source, str, Any]] = []
-        self.dtypes: dict[np.dtype[Any], tuple[Source, ast.AST]] = {}
-        self.atomics: dict[tuple[str, np.dtype[Any]], tuple[Source, ast.AST]] = {}
+    `parse.Parser` the other statements and functions."""
 
     def called(self, frame: Frame, node: ast.Call) -> Any:
         """The value of a call; given by `calls.Calls`."""
@@ -127,27 +89,6 @@ class Expressions:
         """One of two expressions, by a condition that is not known; given by
         `branches.Branches`."""
         raise AssertionError("given by branches.Branches")
-
-    # ----------------------------------------------------------------- variables
-    def fresh(self, name: str) -> str:
-        """A name that the kernel does not use yet, like ``name``."""
-        if not name.isascii():
-            name = "local"
-        found = name
-        count = 1
-        while found in self.taken:
-            found = f"{name}_{count}"
-            count += 1
-        self.taken.add(found)
-        return found
-
-    def bind(self, name: str, value: nodes.Scalar) -> nodes.Scalar:
-        """Give a value a name, unless it is one or is a constant."""
-        if isinstance(value, (nodes.Name, nodes.Constant)):
-            return value
-        local = self.fresh(name)
-        self.statements.append(nodes.Let(local, value))
-        return nodes.Name(local, value.dtype)
 
     # --------------------------------------------------------------- expressions
     def value(self, frame: Frame, node: ast.expr) -> nodes.Scalar | Any:
@@ -260,7 +201,7 @@ class Expressions:
                 step: Any = known(left, right)
             else:
                 step = infer.apply(meaning, left, right)
-            result = _both("bitwise_and", result, step)
+            result = both("bitwise_and", result, step)
             left = right
         return result
 
@@ -297,121 +238,12 @@ class Expressions:
             return base[slice(*known)]
         index = self.expression(frame, node.slice)
         if isinstance(base, (nodes.Array, View)):
-            return self._picked(frame, node, base, index)
+            return self.picked(frame, node, base, index)
         if isinstance(base, tuple) and isinstance(index, int):
             if not -len(base) <= index < len(base):
                 frame.source.fail(node, f"index {index} of {len(base)} values")
             return base[index]
         frame.source.mistype(node, f"{describe(base)} cannot be indexed like this")
-
-    # -------------------------------------------------------------------- elements
-    def index(self, frame: Frame, node: ast.AST, found: Any) -> nodes.Scalar:
-        """An index of an array as a typed integer."""
-        if isinstance(found, int) and not isinstance(found, bool):
-            return infer.convert(found, np.dtype(np.int64))
-        if infer.is_typed(found) and found.dtype.kind in "iu":
-            return self.bind("index", found)
-        frame.source.mistype(node, f"an index is an integer, got {describe(found)}")
-
-    def _picked(
-        self, frame: Frame, node: ast.AST, base: nodes.Array | View, found: Any
-    ) -> Any:
-        """An element, or the view of what fewer indices than axes leave."""
-        if isinstance(base, View):
-            count = len(found) if isinstance(found, tuple) else 1
-            if count < len(base.shape):
-                offset, _ = self._reached(frame, node, base, found)
-                return View(
-                    base.label,
-                    base.array,
-                    base.shape[count:],
-                    base.strides[count:],
-                    offset,
-                )
-        index, inside = self.element(frame, node, base, found)
-        if inside is not None:
-            zero = infer.convert(0, index.dtype)
-            index = self.bind("index", infer.select(inside, index, zero))
-        array = base.array if isinstance(base, View) else base
-        return nodes.Load(array.name, index, array.dtype)
-
-    def element(
-        self, frame: Frame, node: ast.AST, base: nodes.Array | View, found: Any
-    ) -> tuple[nodes.Scalar, nodes.Scalar | None]:
-        """Where an element is, and whether it is inside; None if that is not asked."""
-        if isinstance(base, nodes.Array):
-            return self.index(frame, node, found), None
-        count = len(found) if isinstance(found, tuple) else 1
-        if count != len(base.shape):
-            message = f"{base.label} has {len(base.shape)} axes, got {count} indices"
-            frame.source.mistype(node, message)
-        place, inside = self._reached(frame, node, base, found)
-        return self.index(frame, node, place), inside
-
-    def _reached(
-        self, frame: Frame, node: ast.AST, base: View, found: Any
-    ) -> tuple[Any, nodes.Scalar | None]:
-        """Offset of what indices pick, and whether all of them are inside."""
-        indices = found if isinstance(found, tuple) else (found,)
-        place = base.offset
-        inside: Any = None
-        for axis, given in enumerate(indices):
-            length = base.shape[axis]
-            if isinstance(given, int) and not isinstance(given, bool):
-                index: Any = plus(length, given) if given < 0 else given
-            else:
-                index = self.index(frame, node, given)
-                index = self.bind("index", infer.convert(index, np.dtype(np.int64)))
-            if self.checks:
-                label = (frame.source, node, base.label, axis)
-                ok = self._checked(Site(*label), index, length)
-                inside = ok if inside is None else _both("bitwise_and", inside, ok)
-            place = plus(place, times(index, base.strides[axis]))
-        if infer.is_typed(place):
-            place = self.bind("index", place)
-        return place, self.bind("inside", inside) if infer.is_typed(inside) else None
-
-    def _checked(self, site: Site, index: Any, length: Any) -> Any:
-        """Whether an index is inside; where it is not, the kernel says so."""
-        if isinstance(index, int) and isinstance(length, int) and 0 <= index < length:
-            return True
-        self.sites.append(site)
-        int64 = np.dtype(np.int64)
-        index, length = (infer.convert(item, int64) for item in (index, length))
-        number, zero, first = (
-            nodes.Constant(value, FLAG.dtype) for value in (len(self.sites), 0, 0)
-        )
-        ok = self.bind(
-            "inside",
-            infer.apply(
-                "bitwise_and",
-                infer.apply("greater_equal", index, 0),
-                infer.apply("less", index, length),
-            ),
-        )
-        old = self.fresh("old")
-        seen = nodes.Name(old, FLAG.dtype)
-        found = tuple(
-            nodes.Store(FOUND.name, infer.convert(place, int64), value)
-            for place, value in enumerate((index, length))
-        )
-        report = (
-            nodes.Atomic(
-                "compare_exchange", FLAG.name, first, number, old, expected=zero
-            ),
-            nodes.If(infer.apply("equal", seen, 0), found),
-        )
-        self.statements.append(nodes.If(infer.apply("invert", ok), report))
-        return ok
-
-
-def _both(name: str, left: Any, right: Any) -> Any:
-    """``left and right``, or ``or``, where either may be known."""
-    conjunction = name == "bitwise_and"
-    for known, other in ((left, right), (right, left)):
-        if isinstance(known, bool):
-            return other if known is conjunction else known
-    return infer.apply(name, left, right)
 
 
 def construct(node: ast.AST) -> str:
@@ -419,13 +251,6 @@ def construct(node: ast.AST) -> str:
     name = type(node).__name__
     words = "".join(f" {c.lower()}" if c.isupper() else c for c in name)
     return f"'{words.strip()}'"
-
-
-def describe(found: Any) -> str:
-    if infer.is_typed(found):
-        return f"a {found.dtype} value"
-    name = getattr(found, "__qualname__", None) or getattr(found, "__name__", None)
-    return name or f"{type(found).__name__} {found!r}"
 
 
 _READERS: dict[type[ast.expr], Callable[[Expressions, Frame, Any], Any]] = {

@@ -1,7 +1,9 @@
 """Dtypes of scalar expressions: what NumPy would give for the same operands.
 
 An *operand* is a typed scalar or a Python number, which is weak: it takes the dtype of
-what it meets, as in NumPy.
+what it meets, as in NumPy.  What would be a Python int in a kernel that runs as Python,
+a place in the grid or a length, is typed and yet weak where it meets floating-point
+numbers: its dtype is `WEAK_INT`, which is equal to int64.
 """
 
 from __future__ import annotations
@@ -15,15 +17,18 @@ from . import nodes
 from .language import PRIMITIVES
 
 __all__ = [
+    "WEAK_INT",
     "Operand",
     "apply",
     "convert",
     "default_dtype",
     "dtype_of",
     "is_typed",
+    "kinds",
     "loop_dtypes",
     "promote",
     "select",
+    "strong",
     "truth",
 ]
 
@@ -32,6 +37,11 @@ Number: TypeAlias = bool | int | float | complex
 Operand: TypeAlias = nodes.Scalar | Number
 
 BOOL = np.dtype(np.bool_)
+
+_MARK = {"weak": True}
+WEAK_INT: DType = np.dtype(np.int64, metadata=_MARK)
+WEAK_FLOAT: DType = np.dtype(np.float64, metadata=_MARK)
+_STRONG = {"i": np.dtype(np.int64), "f": np.dtype(np.float64)}
 
 _TYPED = (
     nodes.Constant,
@@ -80,25 +90,64 @@ def dtype_of(operand: Operand) -> DType:
     return operand.dtype
 
 
-def _weak(operand: Operand) -> Any:
-    """What `numpy.ufunc.resolve_dtypes` takes: a dtype, or int, float or complex."""
-    if isinstance(operand, bool):
-        return BOOL
-    if isinstance(operand, (int, float, complex)):
-        return type(operand)
-    return operand.dtype
+def strong(dtype: DType) -> DType:
+    """The dtype without the mark of a weak one."""
+    return dtype if dtype.metadata is None else _STRONG[dtype.kind]
+
+
+def _is_weak(operand: Operand) -> bool:
+    """Whether it is a number to Python."""
+    if isinstance(operand, (bool, int, float, complex)):
+        return True
+    return operand.dtype.metadata is not None
+
+
+def kinds(operands: tuple[Operand, ...]) -> tuple[Any, ...]:
+    """What `numpy.ufunc.resolve_dtypes` takes: dtypes, or int, float or complex.
+
+    Weak ints give way to floating-point numbers and to uint64, with which int64 has no
+    integer in common; to all other integers they are int64, and do not wrap round.
+    """
+    yields = False
+    for item in operands:
+        if not _is_weak(item):
+            dtype = dtype_of(item)
+            yields |= dtype.kind not in "biu" or dtype == np.uint64
+    found: list[Any] = []
+    for item in operands:
+        if isinstance(item, bool):
+            found.append(BOOL)
+        elif isinstance(item, (int, float, complex)):
+            found.append(type(item))
+        elif item.dtype.metadata is None:
+            found.append(item.dtype)
+        elif yields:
+            found.append(int if item.dtype.kind == "i" else float)
+        else:
+            found.append(_STRONG[item.dtype.kind])
+    return tuple(found)
+
+
+def _marked(dtype: DType, operands: tuple[Operand, ...]) -> DType:
+    """``dtype`` of what is made of operands: weak if all of them are."""
+    if dtype.itemsize != 8 or dtype.kind not in "if":
+        return dtype
+    if any([not _is_weak(item) for item in operands]):
+        return dtype
+    if all([isinstance(item, (int, float, complex)) for item in operands]):
+        return dtype
+    return WEAK_INT if dtype.kind == "i" else WEAK_FLOAT
 
 
 def promote(*operands: Operand) -> DType:
     """The common dtype."""
     if all(isinstance(item, (int, float, complex)) for item in operands):
         return np.result_type(*[dtype_of(item) for item in operands])
-    return np.result_type(
-        *[
-            item if isinstance(item, (int, float, complex)) else item.dtype
-            for item in operands
-        ]
-    )
+    examples = [
+        item if isinstance(item, (int, float, complex)) else _EXAMPLES.get(kind, kind)
+        for item, kind in zip(operands, kinds(operands))
+    ]
+    return _marked(np.result_type(*examples), operands)
 
 
 def convert(operand: Operand, dtype: DType) -> nodes.Scalar:
@@ -165,7 +214,8 @@ def apply(name: str, *operands: Operand) -> nodes.Scalar:
     TypeError
         The primitive does not take these dtypes.
     """
-    *inputs, result = loop_dtypes(name, tuple(_weak(item) for item in operands))
+    *inputs, result = loop_dtypes(name, kinds(operands))
+    result = _marked(result, operands)
     arguments = tuple(convert(item, dtype) for item, dtype in zip(operands, inputs))
     kind = inputs[0].kind
     if kind == "b":

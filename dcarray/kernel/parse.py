@@ -19,7 +19,8 @@ import numpy as np
 from ..errors import KernelSyntaxError, KernelTypeError
 from . import infer, nodes
 from .branches import Branches, Collect, Returned
-from .expressions import NUMBERS, Frame, describe
+from .elements import Frame, describe
+from .expressions import NUMBERS
 from .source import Source, source_of
 from .views import View
 
@@ -90,8 +91,6 @@ class Parser(Branches):
     """Reads statements and calls of functions."""
 
     depth = 0
-    learns = False
-    """Whether numbers take the dtype of what they meet in a loop."""
 
     # --------------------------------------------------------------------- calls
     def inline(
@@ -298,6 +297,8 @@ class Parser(Branches):
             if not infer.is_typed(old) and not isinstance(old, (int, float, complex)):
                 frame.source.fail(item, f"{item.id!r} cannot change in a loop")
             dtype = settled.get(item.id) or infer.dtype_of(old)
+            if self.learns and type(old) is int and dtype == infer.WEAK_INT:
+                dtype = infer.WEAK_INT
             local = self.fresh(item.id)
             self.statements.append(nodes.Let(local, infer.convert(old, dtype)))
             found[item.id] = nodes.Name(local, dtype)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import infer, nodes
-from .expressions import Frame
+from .elements import Frame
 from .parse import Parser
 from .rewrite import simplify
 from .source import Source, source_of
@@ -23,7 +23,7 @@ from .verify import verify
 from .views import FLAG, FOUND, Site, View, times
 from .walk import rebuild_body, statements, used
 
-__all__ = ["ArrayOf", "Role", "Specialised", "over_grid", "specialise"]
+__all__ = ["ArrayOf", "Operand", "Role", "Specialised", "over_grid", "specialise"]
 
 DType: TypeAlias = np.dtype[Any]
 INT = np.dtype(np.int64)
@@ -37,6 +37,9 @@ class ArrayOf:
     dtype: DType
     ndim: int
     contiguous: bool = True
+
+
+Operand: TypeAlias = DType | ArrayOf | type[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,7 @@ def _same(x: Any, y: Any) -> bool:
 
 def specialise(
     function: Callable[..., Any],
-    operands: Sequence[DType | ArrayOf],
+    operands: Sequence[Operand],
     constants: Mapping[str, Any] | None = None,
     group: tuple[int, int, int] | None = None,
     checks: bool = False,
@@ -120,8 +123,9 @@ def specialise(
     ----------
     function : callable
         It stores into arrays and returns nothing.
-    operands : sequence of dtype or ArrayOf
-        For each parameter that is no constant, the dtype of a number, or an array.
+    operands : sequence of dtype, ArrayOf or int
+        For each parameter that is no constant, the dtype of a number, or an array; the
+        type int for a number of Python.
     constants : mapping, optional
         Values of the other parameters.
     group : tuple of three int, optional
@@ -154,7 +158,7 @@ def specialise(
     def number(label: str, dtype: DType, role: Role) -> nodes.Name:
         if role.kind != "number":
             label = parser.fresh(label)
-        parameters.append(nodes.Value(label, dtype))
+        parameters.append(nodes.Value(label, infer.strong(dtype)))
         roles.append(role)
         return nodes.Name(label, dtype)
 
@@ -165,9 +169,7 @@ def specialise(
             parameters.append(array)
             roles.append(Role("array", place))
             shape = [
-                number(
-                    parser.fresh(f"{label}_n{axis}"), INT, Role("length", place, axis)
-                )
+                number(f"{label}_n{axis}", infer.WEAK_INT, Role("length", place, axis))
                 for axis in range(operand.ndim)
             ]
             strides: list[Any] = []
@@ -190,8 +192,8 @@ def specialise(
             view = View(label, array, tuple(shape), tuple(strides), offset)
             arguments[label] = view
         else:
-            role = Role("number", place)
-            arguments[label] = number(_plain(label), operand, role)
+            dtype = operand if isinstance(operand, np.dtype) else infer.WEAK_INT
+            arguments[label] = number(_plain(label), dtype, Role("number", place))
     for item in ast.walk(source.tree):
         if isinstance(item, ast.Return) and item.value is not None:
             source.fail(item, "a kernel returns nothing: it stores into arrays")
@@ -205,7 +207,7 @@ def specialise(
     )
     return _lean(
         Specialised(
-            simplify(verify(kernel)),
+            simplify(_unmarked(verify(kernel))),
             tuple(roles),
             (),
             source,
@@ -215,6 +217,16 @@ def specialise(
             parser.atomics,
         )
     )
+
+
+def _unmarked(kernel: nodes.Kernel) -> nodes.Kernel:
+    """Without weak dtypes, which have a meaning only while a kernel is read."""
+
+    def change(node: nodes.Scalar) -> nodes.Scalar:
+        dtype = infer.strong(node.dtype)
+        return node if dtype is node.dtype else replace(node, dtype=dtype)
+
+    return replace(kernel, body=rebuild_body(kernel.body, change))
 
 
 def _plain(name: str) -> str:

@@ -15,13 +15,12 @@ from ...backends.registry import AUTO, Device, device_of as device_named
 from ...config import current
 from ...errors import UnsupportedError
 from ...kernel.language import is_extension
-from ...kernel.specialise import ArrayOf
+from ...kernel.specialise import ArrayOf, Operand
 from ...lazy import execute
 
-__all__ = ["HostArray", "Operand", "bound", "flat", "operands", "settle"]
+__all__ = ["HostArray", "bound", "flat", "operands", "settle"]
 
 HostArray: TypeAlias = np.ndarray[Any, Any]
-Operand: TypeAlias = np.dtype[Any] | ArrayOf
 
 INT = np.dtype(np.int64)
 
@@ -70,10 +69,11 @@ def operands(
             plain = item.flags.c_contiguous and item.dtype.isnative
             types.append(ArrayOf(item.dtype.newbyteorder("="), item.ndim, plain))
         else:
+            weak = type(item) is int
             if not isinstance(item, np.generic):
                 item = _number(item, real)
             given[place] = item
-            types.append(item.dtype)
+            types.append(int if weak else item.dtype)
     return given, types
 
 
