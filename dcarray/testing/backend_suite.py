@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.base import Rates
+from ..backends.base import DeviceProperties, Rates
 from ..layout import Layout
 from ..ops import (
     contraction,
@@ -70,6 +70,18 @@ class BackendSuite(Workbench):
         assert rates.operations > 0
         assert rates.transfer_latency >= 0
         assert rates.transfer_bandwidth > 0
+
+    def test_properties(self) -> None:
+        ask: Any = getattr(self.backend, "properties", None)
+        if ask is None:
+            return
+        found = ask()
+        assert isinstance(found, DeviceProperties)
+        assert found.device == self.backend.device
+        assert found.dtypes == self.backend.supported
+        assert found.status == "ok"
+        if found.memory_total is not None and found.memory_free is not None:
+            assert 0 <= found.memory_free <= found.memory_total
 
     def test_native_is_a_mapping_to_callables(self) -> None:
         for name, function in self.backend.native.items():
