@@ -159,10 +159,11 @@ def _adaptive_max_pool(
     for cell in _cells(source, size):
         target = at([k for k, _ in cell])
         window = tuple([positions for _, positions in cell])
-        found = planes[at(window)].reshape(*planes.shape[:2], -1)
+        numbers = places[at(window)].reshape(-1)
+        found = planes[at(window)].reshape(*planes.shape[:2], numbers.size)
         chosen = found.argmax(-1)
         best[target] = np.take_along_axis(found, chosen[..., None], -1)[..., 0]
-        index[target] = places[at(window)].reshape(-1)[chosen]
+        index[target] = numbers[chosen]
     return restored(best, channels_last), restored(index, channels_last)
 
 
