@@ -83,8 +83,8 @@ class OpenClBackend(GridBackend):
             group=group,
             units=int(handle.max_compute_units),
             shared=int(handle.local_mem_size),
-            items=min(group, 64 if is_cpu else 256),
-            ahead=1 if is_cpu else 4,
+            items=min(group, 64 if is_cpu else 128),
+            ahead=1 if is_cpu else 2,
             coalesces=not is_cpu,
         )
         self.pool: Pool[Any] = Pool(
