@@ -234,3 +234,69 @@ def test_compressed_and_repeated() -> None:
     check(lambda np, x: np.repeat(x, 3, axis=1), x)
     check(lambda np, x: np.repeat(x, np.asarray([1, 0, 2, 3]), axis=0), x)
     check(lambda np, x: x.repeat(2), x)
+
+
+# ---------------------------------------------------------------------------- ordering
+def shuffled(code: str, shape: Any) -> Any:
+    """Numbers with both signs, zeros, infinities and NaN."""
+    x = numbers(code, shape, seed=1)
+    if code in "bil":
+        x = x - 20
+        x.flat[:2] = np.iinfo(code).min, np.iinfo(code).max
+    if code in "efdFD" and x.size > 9:
+        x = x - x.dtype.type(20)
+        x.flat[[0, 4, 5, 7]] = -np.inf, np.inf, -0.0, np.nan
+    if code in "FD" and x.size > 19:
+        x.flat[[9, 11, 13]] = 1 + 1j * np.nan, np.nan + 2j, np.nan + 1j * np.nan
+    return x
+
+
+@pytest.mark.parametrize("code", "?bHilLefdFD")
+def test_sorting(code: str) -> None:
+    for shape in ((1,), (50,), (64,), (65,), (1000,), (3, 130, 5), (0, 3)):
+        x = shuffled(code, shape)
+        for axis in range(x.ndim):
+            options = {"axis": axis, "stable": True}
+            check(lambda np, x, o=options: np.argsort(x, **o), x)
+            check(lambda np, x, o=options: np.sort(x, **o), x)
+    x = shuffled(code, (9, 100))
+    check(lambda np, x: np.sort(x[::-2, ::3].T, axis=None), x)
+    got = dc.argsort(dc.asarray(x, device=DEVICE), axis=1, descending=True).get()
+    want = 99 - np.argsort(x[:, ::-1], axis=1, stable=True)[:, ::-1]
+    assert np.array_equal(got, want)
+
+
+def test_sorting_a_long_axis() -> None:
+    x = np.random.default_rng(0).integers(0, 1000, 20_001).astype(np.float32)
+    check(lambda np, x: np.argsort(x, stable=True), x)
+    check(lambda np, x: np.lexsort((x[::-1], x % 10)), x)
+
+
+@pytest.mark.parametrize("code", "?bHilLefd")
+def test_searching(code: str) -> None:
+    x = np.sort(shuffled(code, 200))
+    v = shuffled(code, (5, 20))
+    for side in ("left", "right"):
+        check(lambda np, x, v, side=side: np.searchsorted(x, v, side=side), x, v)
+    check(lambda np, x, v: np.searchsorted(x[:0], v), x, v)
+    check(lambda np, x, v: np.searchsorted(x, 3), x.astype(np.float64), v)
+
+
+@pytest.mark.parametrize("code", "?bHilLefdFD")
+def test_unique(code: str) -> None:
+    for shape in ((70,), (6, 50), (0, 3)):
+        x = shuffled(code, shape)
+        check(lambda np, x: np.unique(x), x)
+        check(lambda np, x: np.unique(x, True, True, True), x)
+        check(lambda np, x: tuple(np.unique_all(x)), x)
+        check(lambda np, x: np.sort(np.unique_values(x)), x)
+
+
+@pytest.mark.parametrize("code", "?bilefdF")
+def test_membership(code: str) -> None:
+    x, y = shuffled(code, (6, 50)), shuffled(code, 31)
+    check(lambda np, x, y: np.isin(x, y), x, y)
+    check(lambda np, x, y: np.isin(x, y[:0], invert=True), x, y)
+    if code in "bil":
+        for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
+            check(lambda np, x, y, name=name: getattr(np, name)(x, y), x, y[:9])

@@ -20,6 +20,7 @@ from .parts import INT32, INT64, Indexing, add, place, unravel
 from .searching import array, built
 
 __all__ = [
+    "carrier",
     "claim_kernel",
     "compact_kernel",
     "coordinate_kernel",
@@ -32,6 +33,12 @@ DType = np.dtype[Any]
 
 
 # --------------------------------------------------------------- reading and writing
+def carrier(dtype: DType) -> DType:
+    """The dtype by which elements are carried from place to place: one for each size,
+    so that few kernels do."""
+    return dtype if dtype.itemsize > 8 else np.dtype(f"u{dtype.itemsize}")
+
+
 class _Walk:
     """A walk over all places.
 

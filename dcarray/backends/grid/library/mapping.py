@@ -15,9 +15,10 @@ __all__ = ["GridLibrary"]
 
 def _table() -> Mapping[str, Callable[..., Any]]:
     """All functions; loaded when one is first looked for."""
-    from . import picking, scans, searching
+    from . import ordering, picking, scans, searching, sets
 
-    return {**searching.TABLE, **scans.TABLE, **picking.TABLE}
+    tables = (mod.TABLE for mod in (searching, scans, picking, ordering, sets))
+    return {name: function for table in tables for name, function in table.items()}
 
 
 class GridLibrary(Mapping[str, Callable[..., Any]]):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....errors import UnsupportedError
 from ....ops.kernels.gathering import (
+    carrier,
     claim_kernel,
     compact_kernel,
     gather_kernel,
@@ -42,7 +43,7 @@ def gather(work: Work, x: GridView, places: GridView) -> GridView:
     out = work.new(x.shape, x.dtype)
     if out.size:
         offsets, axes, wide = _axes((x, places, out))
-        kernel = gather_kernel(x.dtype, len(axes.lengths), wide)
+        kernel = gather_kernel(carrier(x.dtype), len(axes.lengths), wide)
         work.run(kernel, axes.size, x, places, out, *_numbers(offsets, axes))
     return out
 
@@ -79,7 +80,7 @@ def scatter(
         numbers = _numbers(offsets[1:], kept)
         kernel = claim_kernel(ndim, wide)
         work.run(kernel, axes.size, places, claims[0], *numbers)
-    kernel = scatter_kernel(x.dtype, ndim, wide, claimed)
+    kernel = scatter_kernel(carrier(x.dtype), ndim, wide, claimed)
     numbers = _numbers(offsets, axes)
     work.run(kernel, axes.size, x, places, target, *claims, *numbers)
 
