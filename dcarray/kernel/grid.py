@@ -83,7 +83,7 @@ class SharedMemory:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "<shared>"
+        return "shared"
 
     def __call__(self, dtype: Any, size: int) -> Any:
         return _item("shared").shared(dtype, size)
@@ -95,7 +95,7 @@ class Barrier:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "<barrier>"
+        return "barrier"
 
     def __call__(self) -> None:
         _item("barrier").barrier()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -85,12 +84,6 @@ class Specialised:
         default_factory=dict
     )
 
-    @cached_property
-    def meets(self) -> bool:
-        """Whether work items of a group share memory or wait for each other."""
-        kinds = (nodes.Barrier, nodes.Shared)
-        return any(isinstance(x, kinds) for x in statements(self.kernel.body))
-
     def is_current(self) -> bool:
         """Whether the names from outside still mean the same."""
         for source, name, value in self.lookups:
@@ -129,7 +122,7 @@ def specialise(
     constants : mapping, optional
         Values of the other parameters.
     group : tuple of three int, optional
-        Work items of a group, where they are known.
+        Work items of a group.  Without it, those of a group cannot meet.
     checks : bool
         Whether indices are checked.
 

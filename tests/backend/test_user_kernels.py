@@ -192,3 +192,166 @@ def test_a_kernel_writes_through_views(device: str) -> None:
     want = np.zeros((4, 5))
     want[1:3, ::2] = 1
     assert (base.get() == want).all()
+
+
+# ------------------------------------------------------------------- as plain Python
+@pytest.mark.parametrize("device", ["auto", "opencl:0"])
+def test_interpret_gives_the_same(device: str) -> None:
+    if device != "auto" and not counted("opencl"):
+        pytest.skip("no OpenCL device here")
+    x = dc.asarray(np.arange(20.0, dtype=np.float32), device=device)
+    out = dc.zeros(3, dtype=np.float32, device=device)
+    partial_sums.interpret[24, 8](x, out)
+    again = dc.zeros(3, dtype=np.float32, device=device)
+    partial_sums[24, 8](x, again)
+    assert out.get().tolist() == again.get().tolist() == [28.0, 92.0, 70.0]
+    a = np.arange(6.0).reshape(2, 3)
+    b = dc.zeros((3, 2), device=device)
+    transposed.interpret(dc.asarray(a, device=device), b)
+    assert (b.get() == a.T).all()
+
+
+@dc.kernel
+def talks(out):
+    i = global_id(0)
+    print("item", i)
+    if i == 1:
+        barrier()
+    out[i] = i
+
+
+def test_a_kernel_that_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    out = dc.zeros(3)
+    talks[3, 1](out)
+    assert capsys.readouterr().out == ""
+    assert out.tolist() == [0.0, 1.0, 2.0]
+    talks.interpret[3, 1](out)
+    assert capsys.readouterr().out == "item 0\nitem 1\nitem 2\n"
+
+
+def test_a_barrier_that_not_all_reach() -> None:
+    with pytest.raises(dc.LaunchError, match=r"ended while \(1, 0, 0\) waits"):
+        talks.interpret[3, 3](dc.zeros(3))
+
+
+@dc.kernel
+def shifted(x, out):
+    i = global_id(0)
+    out[i] = x[i - 1]
+
+
+def test_an_index_below_zero_is_no_index_from_the_end() -> None:
+    @dc.kernel
+    def computed(x, out):
+        i = global_id(0)
+        out[i] = x[-1] + x[np.int64(i) - 1]
+
+    with pytest.raises(IndexError, match="index -1 is out of bounds"):
+        computed.interpret(dc.ones(3), dc.zeros(3))
+
+
+# --------------------------------------------------------------------------- mistakes
+@dc.kernel
+def two_axes(a, out):
+    i, j = global_id(0), global_id(1)
+    out[i, j] = a[i, j + 2]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shapes", "words", "line"),
+    [
+        (shifted, (4, 4), "index -1 is out of bounds for axis 0 of x with size 4", 3),
+        (shifted, (4, 6), "for axis 0 of x with size 4", 3),
+        (two_axes, ((3, 3), (3, 2)), "index 3 is out of bounds for axis 1 of a", 3),
+    ],
+)
+def test_bounds_check(
+    device: str, kernel: Any, shapes: Any, words: str, line: int
+) -> None:
+    x, out = (dc.zeros(shape, device=device) for shape in shapes)
+    line += kernel.function.__code__.co_firstlineno
+    with dc.config(bounds_check=True), pytest.raises(IndexError) as caught:
+        kernel(x, out)
+    assert words in str(caught.value)
+    assert f'test_user_kernels.py", line {line}: ' in str(caught.value)
+    with dc.config(bounds_check=True):
+        transposed(dc.ones((3, 2), device=device), dc.zeros((2, 3), device=device))
+
+
+def test_stores_and_atomics_out_of_bounds_change_nothing(device: str) -> None:
+    bins = dc.zeros(4, dtype=np.int32, device=device)
+    x = dc.asarray(np.array([0, 1, 9, 3, 3], np.int32), device=device)
+    with dc.config(bounds_check=True), pytest.raises(IndexError, match="index 9"):
+        histogram[5](x, bins)
+    assert bins.get().tolist() == [1, 1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("grid", "group", "words"),
+    [
+        (100, 64, r"do not fill.*round it up to \(128,\)"),
+        ((8, 8), 8, r"a grid \(8, 8\) in groups of \(8,\)"),
+        (8, 0, "do not fill"),
+        (1 << 20, 1 << 18, "items at most"),
+        ((1, 2, 3, 4), 1, "one to three lengths"),
+        (-1, 1, "one to three lengths"),
+    ],
+)
+def test_wrong_groups(device: str, grid: Any, group: Any, words: str) -> None:
+    out = dc.zeros(8, device=device)
+    with pytest.raises(dc.LaunchError, match=words):
+        partial_sums[grid, group](out, out)
+
+
+def test_groups_that_meet_need_a_size(device: str) -> None:
+    out = dc.zeros(8, dtype=np.float32, device=device)
+    words = r"shared takes a launch as kernel\[grid, group"
+    with pytest.raises(dc.KernelSyntaxError, match=words):
+        partial_sums(out, out)
+
+
+def test_wrong_arguments(device: str) -> None:
+    x = dc.zeros(8, device=device)
+    with pytest.raises(dc.KernelTypeError, match="takes 2 arguments, got 3"):
+        shifted(x, x, x)
+    with pytest.raises(TypeError, match="argument 2 is a str"):
+        shifted(x, "x")
+    with pytest.raises(dc.KernelTypeError, match="out has 1 axes, got 2 indices"):
+        two_axes(dc.zeros((2, 2), device=device), x, size=(2, 2))
+    with pytest.raises(dc.KernelSyntaxError, match="takes no 'y'"):
+        shifted(x, x, y=3)
+    with pytest.raises(ValueError, match="argument 2 is read-only"):
+        shifted(np.zeros(8), np.broadcast_to(0.0, 8))
+    with pytest.raises(dc.UnsupportedError, match="no kernel computes with"):
+        shifted(np.zeros(8, "U3"), x)
+    with pytest.raises(dc.LaunchError, match="stores to no array"):
+        stores_nothing(x)
+    assert x.get().tolist() == [0.0] * 8
+
+
+@dc.kernel
+def stores_nothing(x):
+    if x[global_id(0)] > 0:
+        return
+
+
+@dc.kernel
+def narrow_atomic(x):
+    atomic_add(x, 0, 1)
+
+
+def test_what_a_device_lacks_names_the_line() -> None:
+    if not counted("opencl"):
+        pytest.skip("no OpenCL device here")
+    line = narrow_atomic.function.__code__.co_firstlineno + 2
+    with pytest.raises(
+        dc.UnsupportedError, match=f"atomic.*int8|char.*\n.*line {line}"
+    ):
+        narrow_atomic[4](dc.zeros(4, dtype=np.int8, device="opencl:0"))
+
+
+def test_devices_do_not_mix() -> None:
+    if not counted("opencl"):
+        pytest.skip("no OpenCL device here")
+    with pytest.raises(dc.DeviceMismatchError, match="shifted"):
+        shifted(dc.zeros(3, device="cpu"), dc.zeros(3, device="opencl:0"))

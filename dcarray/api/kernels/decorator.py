@@ -19,7 +19,7 @@ from ...kernel.source import source_of
 from ...kernel.specialise import Specialised, over_grid, specialise
 from ...ops.elementwise import BY_UFUNC
 from .arguments import bound, operands
-from .launching import launch
+from .launching import interpret, launch
 
 __all__ = ["Decorator", "Kernel", "Launcher", "kernel"]
 
@@ -80,6 +80,15 @@ class Kernel:
         grid = None if size is None else _sizes(self, size)
         self.run(arguments, constants, grid, None)
 
+    @property
+    def interpret(self) -> Interpreted:
+        """The kernel as plain Python: ``kernel.interpret[grid, group](*arguments)``.
+
+        Work items run one after the other, up to their barriers, so that ``print`` and
+        breakpoints in the kernel work.
+        """
+        return Interpreted(self)
+
     def specialised(
         self,
         types: Sequence[Any],
@@ -102,12 +111,6 @@ class Kernel:
         with self._lock:
             if axes:
                 base = self.specialised_anew(types, constants, group, checks)
-                if base.meets:
-                    name = self.source_code.tree.name
-                    raise LaunchError(
-                        f"{name}: its work items meet, so groups matter: launch it as "
-                        f"{name}[grid, group](...)"
-                    )
                 found = over_grid(base, axes)
             else:
                 found = self.specialised_anew(types, constants, group, checks)
@@ -167,14 +170,7 @@ class Kernel:
             lengths = grid
         else:
             if grid is None:
-                base = self.specialised(types, constants, None)
-                if not base.written:
-                    raise LaunchError(f"{name}: it stores to no array: give a size")
-                grid = tuple(given[base.written[0]].shape)
-                if len(grid) > 3:
-                    raise LaunchError(
-                        f"{name}: an array of {len(grid)} axes is no grid: give a size"
-                    )
+                grid = self.grid_of(given, types, constants)
             found = self.specialised(types, constants, None, len(grid))
             lengths = grid
             group = _group(grid, backend)
@@ -183,6 +179,21 @@ class Kernel:
             )
         if math.prod(lengths):
             launch(found, given, lengths, grid, group, device)
+
+    def grid_of(
+        self, given: Sequence[Any], types: Sequence[Any], constants: Mapping[str, Any]
+    ) -> Sizes:
+        """The shape of the first array that the kernel stores to."""
+        name = self.source_code.tree.name
+        written = self.specialised(types, constants, None).written
+        if not written:
+            raise LaunchError(f"{name}: it stores to no array: give a size")
+        found = tuple(given[written[0]].shape)
+        if len(found) > 3:
+            raise LaunchError(
+                f"{name}: an array of {len(found)} axes is no grid: give a size"
+            )
+        return found
 
 
 class Launcher:
@@ -198,6 +209,45 @@ class Launcher:
     def __call__(self, *arguments: Any, **constants: Any) -> None:
         """Run the kernel over the grid."""
         self.kernel.run(arguments, constants, self.grid, self.group)
+
+
+class Interpreted:
+    """A kernel that runs as plain Python; see `Kernel.interpret`."""
+
+    __slots__ = ("kernel",)
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def __getitem__(self, sizes: Any) -> Callable[..., None]:
+        found = self.kernel[sizes]
+        return functools.partial(self._run, found.grid, found.group)
+
+    def __call__(
+        self, *arguments: Any, size: Size | None = None, **constants: Any
+    ) -> None:
+        """Run over a grid of this size, or of the shape of the first array that the
+        kernel stores to."""
+        grid = None if size is None else _sizes(self.kernel, size)
+        self._run(grid, None, *arguments, **constants)
+
+    def _run(
+        self,
+        grid: Sizes | None,
+        group: Sizes | None,
+        *arguments: Any,
+        **constants: Any,
+    ) -> None:
+        kernel = self.kernel
+        name = kernel.source_code.tree.name
+        given, known = kernel.split(arguments, constants)
+        given, types = operands(name, given, bound(name, given))
+        if grid is None:
+            grid = kernel.grid_of(given, types, known)
+        if group is None:
+            group = (1,) * len(grid)
+        _check(name, grid, group, backend_for("cpu"))
+        interpret(kernel.function, grid, group, given, types, known)
 
 
 def _flat(sizes: Sequence[Any]) -> bool:

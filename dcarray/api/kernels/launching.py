@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...array import DeviceArray
+from ...array.state import is_writeable
 from ...backends.base import Backend
 from ...backends.registry import Device
 from ...errors import CompileError, DeviceError, LaunchError, UnsupportedError
 from ...kernel.nodes import Array
+from ...kernel.plain import run_plain
 from ...kernel.specialise import Specialised
 from ...lazy import recover, route
 from ...lazy.places import Into
 from ...profile import Event, emit
 from .arguments import HostArray, flat, settle
 
-__all__ = ["launch"]
+__all__ = ["interpret", "launch"]
 
 Sizes = tuple[int, ...]
 
@@ -139,6 +141,34 @@ def _run(
         number = int(flags["flag"].read()[0])
         if number:
             raise _outside(given, number - 1, flags["found"].read())
+
+
+def interpret(
+    function: Callable[..., Any],
+    grid: Sizes,
+    group: Sizes,
+    arguments: Sequence[Any],
+    types: Sequence[Any],
+    constants: Mapping[str, Any],
+) -> None:
+    """Run a kernel's function as plain Python; arrays of a device are copied to the
+    host and back."""
+    given: list[Any] = []
+    back: list[tuple[DeviceArray, HostArray]] = []
+    for item, kind in zip(arguments, types, strict=True):
+        if not isinstance(item, DeviceArray):
+            given.append(int(item) if kind is int else item)
+        elif item._device.kind in ("auto", "cpu") and is_writeable(item):
+            given.append(item._writable_array())
+        else:
+            host = item._array().copy()
+            given.append(host)
+            if is_writeable(item):
+                back.append((item, host))
+    run_plain(function, grid, group, given, constants)
+    for array, host in back:
+        if not np.array_equal(array._array(), host, equal_nan=host.dtype.kind in "fc"):
+            array[...] = host
 
 
 class _Placed:
