@@ -76,6 +76,8 @@ def convolution_input_gradient(
     channels = groups * w.shape[1]
     dtype = np.result_type(gradient, w)
     made, x = _result(gradient.shape[0], channels, size, dtype, channels_last)
+    if not x.size:
+        return made
     source = _first(gradient, channels_last)
     window = Window(w.shape[2:], stride, low, dilation)
     width = w.shape[0] // groups
