@@ -22,8 +22,12 @@ SHORT = 16
 EACH = 8
 """Elements that a work item takes at least before a result is cut into parts."""
 
-WAVES = 8
+WAVES = 32
 """Groups for each unit of the device, so that it is never idle."""
+
+AHEAD = 2
+"""Elements that an item reads ahead, for each one that it does in a map: a reduction
+stores nothing, and has more time to wait for loads."""
 
 ABREAST = 32
 """Results side by side that are read together."""
@@ -128,7 +132,8 @@ class _Launch:
 
 def _tile(kept: Axes, reduced: Axes, limits: Limits) -> Tile:
     """A layout of a group in which neighbours read neighbours in memory."""
-    items, ahead = limits.items, limits.ahead
+    items = limits.items
+    ahead = AHEAD * limits.ahead if limits.ahead > 1 else 1
     fast = _fastest(reduced)
     if kept.lengths and _fastest(kept) < fast:
         width = min(ABREAST, items)

@@ -78,8 +78,13 @@ def turning_kernel(
         if turned[k]
     ]
     body: list[nodes.Statement] = list(steps)
+    # All loads come before the stores: none waits for another.
+    stores: list[nodes.Statement] = []
     for k in range(0, SIDE, rows):
-        body.extend(_fill(program, turned, k, outer, offsets, lengths, strides))
+        loaded, stored = _fill(program, turned, k, outer, offsets, lengths, strides)
+        body.extend(loaded)
+        stores.extend(stored)
+    body.extend(stores)
     body.append(nodes.Barrier())
     for k in range(0, SIDE, rows):
         body.append(_take(program, turned, names, k, outer, offsets, lengths, strides))
@@ -130,27 +135,31 @@ def _fill(
     offsets: Sequence[nodes.Name],
     lengths: Sequence[nodes.Scalar],
     strides: Sequence[Sequence[nodes.Scalar]],
-) -> list[nodes.Statement]:
-    """Read some columns of a square: neighbours lie along the axis before the last."""
+) -> tuple[list[nodes.Statement], list[nodes.Statement]]:
+    """Read some columns of a square, and put them there: neighbours lie along the axis
+    before the last."""
     dtype = offsets[0].dtype
     x, y, left, top = (nodes.Name(name, dtype) for name in ("x", "y", "left", "top"))
     down = nodes.Name(f"f{k}_down", dtype)
     row, column = nodes.Name(f"f{k}_row", dtype), nodes.Name(f"f{k}_column", dtype)
-    reads: list[nodes.Statement] = []
+    inside = nodes.Name(f"f{k}_inside", BOOL)
+    zero = integer(0, dtype)
+    loaded: list[nodes.Statement] = [
+        nodes.Let(down.name, add(y, integer(k, dtype))),
+        nodes.Let(inside.name, _inside(add(top, x), add(left, down), lengths)),
+        # Beyond the edge, what is read is not used.
+        nodes.Let(row.name, nodes.Select(inside, add(top, x), zero, dtype)),
+        nodes.Let(column.name, nodes.Select(inside, add(left, down), zero, dtype)),
+    ]
+    stored: list[nodes.Statement] = []
     for number, kind in enumerate(program.leaves):
         if turned[number]:
             at = place(offsets[number], [*outer, row, column], strides[number])
-            slot = add(multiply(down, integer(PITCH, dtype)), x)
-            load = nodes.Load(f"leaf{number}", at, kind)
             name = nodes.Name(f"f{k}_leaf{number}", kind)
-            reads.append(nodes.Let(name.name, load))
-            reads.append(nodes.Store(f"tile{number}", slot, name))
-    return [
-        nodes.Let(down.name, add(y, integer(k, dtype))),
-        nodes.Let(row.name, add(top, x)),
-        nodes.Let(column.name, add(left, down)),
-        nodes.If(_inside(row, column, lengths), tuple(reads)),
-    ]
+            loaded.append(nodes.Let(name.name, nodes.Load(f"leaf{number}", at, kind)))
+            slot = add(multiply(down, integer(PITCH, dtype)), x)
+            stored.append(nodes.Store(f"tile{number}", slot, name))
+    return loaded, stored
 
 
 def _take(
