@@ -206,9 +206,9 @@ class Calls(Expressions):
             dtype = infer.WEAK_INT if self.learns else np.dtype(np.int64)
             place = nodes.Index(word.kind, axis, dtype)
             return self.bind(word.kind, place)
-        if isinstance(word, (Barrier, SharedMemory)) and self.learns:
-            if self.group is None:
-                fail(node, f"{word!r} takes a launch as kernel[grid, group](...)")
+        meets = isinstance(word, (Barrier, SharedMemory))
+        if meets and self.learns and self.group is None:
+            fail(node, f"{word!r} takes a launch as kernel[grid, group](...)")
         if isinstance(word, Barrier):
             if arguments:
                 fail(node, "barrier takes no arguments")

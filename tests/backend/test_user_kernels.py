@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,19 @@ from dcarray.kernel import (
     shared,
 )
 
-DEVICES = ["auto", "cpu", "opencl:0"]
+DEVICES = ["auto", "cpu", "in step", "opencl:0"]
 
 
 @pytest.fixture(params=DEVICES)
-def device(request: pytest.FixtureRequest) -> str:
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "in step":
+        with dc.config(engine="interpreter"):
+            yield "cpu"
+        return
     kind = request.param.partition(":")[0]
     if kind not in ("auto", "cpu") and not counted(kind):
         pytest.skip(f"no {kind} device here")
-    return str(request.param)
+    yield str(request.param)
 
 
 def near(got: Any, want: Any, ulp: float = 4.0) -> None:

@@ -122,9 +122,9 @@ class CpuBackend:
         arguments: Sequence[Any],
     ) -> None:
         """Run a kernel over a grid; see `GridBackend.run`."""
-        from .kernels import run_in_step  # only who has kernels needs it
+        from .kernels import run_kernel  # only who has kernels needs it
 
-        run_in_step(kernel, grid, group, arguments)
+        run_kernel(kernel, grid, group, arguments)
 
     def properties(self) -> DeviceProperties:
         """What the processor and its memory are."""

@@ -78,6 +78,15 @@ class Engine:
             _function(loader, "dcarray_help", 3),
         )
 
+    def has_symbol(self, name: str) -> bool:
+        """Whether machine code can call a function of this name."""
+        return bool(self._llvm.address_of_symbol(name))
+
+    @property
+    def has_halves(self) -> bool:
+        """Whether the processor converts float16."""
+        return "+f16c" in self._features
+
     def after_fork(self) -> None:
         """In a child process: a lock that nobody holds."""
         self._lock = threading.Lock()

@@ -1,23 +1,131 @@
-"""Kernels over a grid on the CPU, by NumPy: all work items of some groups in step."""
+"""Kernels over a grid on the CPU: compiled, groups on all threads; or in step by NumPy
+where there is no LLVM, or no spelling of an operation."""
 
 from __future__ import annotations
 
+import ctypes
 import math
-from collections.abc import Sequence
+import os
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...config import current
+from ...errors import UnsupportedError
 from ...kernel.interpret import interpret
 from ...kernel.nodes import Array, Kernel
+from ...render.llvm_functions import library_functions
+from ...render.llvm_grid import GRID, render_grid
+from .engine import Engine, engine
+from .threads import available_threads, run_slices
 
-__all__ = ["run_in_step"]
+__all__ = ["compiled", "run_in_step", "run_kernel"]
+
+_SLICE = 1 << 12
+"""Work items from which a slice of its own pays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A kernel's function, and the scratch memory that it needs for each work item of a
+    group, and besides."""
+
+    function: Callable[..., Any]
+    each: int
+    fixed: int
+    owner: Any
+
+
+_compiled: dict[Kernel, Compiled | None] = {}
+_lock = threading.Lock()
+
+
+def compiled(kernel: Kernel) -> Compiled | None:
+    """The machine code of a kernel, or None where there is none."""
+    if current().engine == "interpreter":
+        return None
+    if kernel in _compiled:
+        return _compiled[kernel]
+    with _lock:
+        found = engine()
+        _compiled[kernel] = None if found is None else _compile(found, kernel)
+    return _compiled[kernel]
+
+
+def _compile(found: Engine, kernel: Kernel) -> Compiled | None:
+    try:
+        text, each, fixed = render_grid(kernel)
+    except UnsupportedError:
+        return None
+    # A symbol that is not there would end the process.
+    if not all(map(found.has_symbol, library_functions(text))):
+        return None
+    if " half " in text and not found.has_halves:
+        return None
+    built = found.kernel(text, GRID, kernel.name)
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(built.address)
+    return Compiled(function, each, fixed, built.owner)
+
+
+def run_kernel(
+    kernel: Kernel, grid: Sequence[int], group: Sequence[int], arguments: Sequence[Any]
+) -> None:
+    """Run a kernel; see `GridBackend.run`.  Arrays are NumPy's, of one axis."""
+    if not math.prod(grid):
+        return
+    code = compiled(kernel)
+    if code is None:
+        run_in_step(kernel, grid, group, arguments)
+        return
+    sizes = [*group, 1, 1][:3]
+    counts = [n // m for n, m in zip([*grid, 1, 1][:3], sizes, strict=True)]
+    words = bytearray()
+    for parameter, argument in zip(kernel.parameters, arguments, strict=True):
+        if isinstance(parameter, Array):
+            words += struct.pack("=q", argument.__array_interface__["data"][0])
+        else:
+            words += _words(argument, parameter.dtype)
+    words += struct.pack("=6q", *counts, *sizes)
+    table = (ctypes.c_char * len(words)).from_buffer(words)
+    address = ctypes.addressof(table)
+    groups = math.prod(counts)
+    items = math.prod(sizes)
+    nbytes = code.each * items + code.fixed + 64
+    threads = available_threads()
+    slices = 1
+    if threads > 1:
+        slices = max(1, min(groups, 8 * threads, groups * items // _SLICE))
+    edges = [groups * k // slices for k in range(slices + 1)]
+
+    def task(number: int) -> None:
+        scratch = np.empty(nbytes, np.uint8)
+        start = -(-scratch.__array_interface__["data"][0] // 64) * 64
+        code.function(address, edges[number], edges[number + 1], start)
+
+    run_slices(task, slices, threads)
+
+
+def _words(value: Any, dtype: np.dtype[Any]) -> bytes:
+    """A number as the lowered kernel takes it, each part in 8 bytes."""
+    with np.errstate(all="ignore"):
+        number = dtype.type(value)
+    parts = (number.real, number.imag) if dtype.kind == "c" else (number,)
+    found = bytearray()
+    for part in parts:
+        if part.dtype.kind not in "biu" and part.dtype.itemsize < 4:
+            part = np.float32(part)
+        found += part.tobytes().ljust(8, b"\0")
+    return bytes(found)
 
 
 def run_in_step(
     kernel: Kernel, grid: Sequence[int], group: Sequence[int], arguments: Sequence[Any]
 ) -> None:
-    """Run a kernel; see `GridBackend.run`.  Arrays are NumPy's, of one axis."""
+    """Run a kernel by NumPy: all work items in step."""
     with np.errstate(all="ignore"):
         given = [
             x if isinstance(p, Array) else np.asarray(p.dtype.type(x))
@@ -25,3 +133,12 @@ def run_in_step(
         ]
     if math.prod(grid):
         interpret(kernel, given, grid, group)
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
