@@ -120,9 +120,9 @@ def _argsort(
     """`numpy.argsort`, stable whatever the kind."""
     x = work.put(x)
     if not x.ndim:
-        if axis is not None:
-            normalized_axis(axis, 1)
-        return work.full(1, 0, INTP).through(lambda a: a.reshape(()))
+        # One place or none, by NumPy's version.
+        shape = np.argsort(np.zeros(()), axis=axis).shape
+        return work.full(1, 0, INTP).through(lambda a: a.reshape(shape))
     _, order, _ = _along(work, x, axis, bool(descending))
     return work.cast(order, INTP)
 

@@ -166,8 +166,8 @@ def _put_flat(
 def _repeat(work: Work, x: Any, repeats: Any, *, axis: Any = None) -> GridView:
     """`numpy.repeat`."""
     x = work.put(x)
-    if axis is None:
-        x, axis = work.reshaped(x, (-1,)), 0
+    if axis is None or not x.ndim:
+        x, axis = work.reshaped(x, (-1,)), axis or 0
     axis = normalized_axis(axis, x.ndim)
     times = work.read(repeats) if isinstance(repeats, GridView) else repeats
     places = np.repeat(np.arange(x.shape[axis]), times)
