@@ -74,27 +74,19 @@ def _max_pool_with_indices(
     planes = channels_first(x, channels_last)
     source = planes.shape[2:]
     places = np.arange(np.prod(source, dtype=int)).reshape(source)
-    best = np.full((*planes.shape[:2], *size), _least(x.dtype), x.dtype)
+    window = {"kernel": kernel, "stride": stride, "low": low, "dilation": dilation}
+    best = _max_pool(planes, size=size, channels_last=False, **window)
+    nothing = np.isnan(best) if x.dtype.kind not in "biu" else np.zeros((), bool)
+    some = bool(nothing.any())
     index = np.full(best.shape, -1, np.int64)
-    for _, outer, inner in overlaps(source, size, kernel, stride, low, dilation):
-        _take_larger(
-            best[at(outer)],
-            index[at(outer)],
-            planes[at(inner)],
-            places[inner],
-        )
+    # Backwards, so that the first of equal elements is written last.
+    for _, outer, inner in reversed(list(overlaps(source, size, **window))):
+        found = planes[at(inner)]
+        equal = found == best[at(outer)]
+        if some:
+            equal |= np.isnan(found) & nothing[at(outer)]
+        np.copyto(index[at(outer)], places[inner], where=equal)
     return restored(best, channels_last), restored(index, channels_last)
-
-
-def _take_larger(
-    best: NDArray, index: NDArray, found: NDArray, places: NDArray
-) -> None:
-    """Put what is larger in the place of what was best, and its place beside it."""
-    better = (found > best) | (index < 0)
-    if found.dtype.kind not in "biu":
-        better |= np.isnan(found) & ~np.isnan(best)
-    np.copyto(best, found, where=better)
-    np.copyto(index, places, where=better)
 
 
 def _sum_pool(

@@ -11,6 +11,9 @@ from .windows import NDArray, Sizes, channels_first, restored
 
 __all__ = ["EMBEDDING_GRADIENT", "PLACE_POSITIONS", "SCATTER_POSITIONS"]
 
+TOGETHER = 8
+"""Rows of an embedding's gradient that are added for all places at once."""
+
 
 def _summed(values: NDArray, places: NDArray, count: int) -> NDArray:
     """Sums of the values at each of ``count`` places; floats are added in float64."""
@@ -66,17 +69,22 @@ def _places(indices: NDArray, size: int) -> NDArray:
 def _embedding_gradient(gradient: NDArray, indices: NDArray, *, count: int) -> NDArray:
     """``count`` rows, in which every row of the gradient is added at its index."""
     width = gradient.shape[-1]
-    rows = gradient.reshape(-1, width)
     flat = indices.reshape(-1)
-    total = np.zeros((count, width), gradient.dtype)
-    if not flat.size:
-        return total
-    order = np.argsort(flat, kind="stable")
-    ordered = flat[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    rows = gradient.reshape(flat.size, width)
     wide = np.float64 if gradient.dtype.kind == "f" else gradient.dtype
-    total[ordered[starts]] = np.add.reduceat(rows[order], starts, 0, wide)
-    return total
+    total = np.zeros((count, width), wide)
+    order = np.argsort(flat, kind="stable")
+    places, starts, counts = np.unique(
+        flat[order], return_index=True, return_counts=True
+    )
+    # The first rows of all places together, the rest of each place by itself.
+    for k in range(min(TOGETHER, counts.max(initial=0))):
+        more = counts > k
+        total[places[more]] += rows[order[starts[more] + k]]
+    for k in np.flatnonzero(counts > TOGETHER).tolist():
+        rest = order[starts[k] + TOGETHER : starts[k] + counts[k]]
+        total[places[k]] += rows[rest].sum(0, wide)
+    return total.astype(gradient.dtype, copy=False)
 
 
 SCATTER_POSITIONS = Op("nn.scatter_positions", Kind.INDEXING, _scatter_positions, 2)
