@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..lazy.record import record
+from ..ops.elementwise import CAST
+from ..ops.spec import Signature
 from . import calls
 from .state import ArrayState, HostArray
 
@@ -77,8 +80,10 @@ def copied(x: ArrayState, order: Any = "C") -> Any:
         turned = axes[::-1] if order == "F" else axes
         target = cls._empty(tuple([x.shape[a] for a in turned]), x.dtype, x._device)
         target = moved(target, lambda a: a.transpose(turned))
-        source = calls.cast(cls, x, x.dtype)
-        calls.write(target, source._read().value)
+        # No array shows the value: it is computed straight into the target.
+        same = Signature((x.dtype,), (x.dtype,))
+        (value,) = record(CAST, (x._read(),), x._device, signature=same)
+        calls.write(target, value)
         return target
     return cls._of_host(x._array().copy(order), x._device)
 

@@ -22,10 +22,10 @@ SHORT = 16
 EACH = 8
 """Elements that a work item takes at least before a result is cut into parts."""
 
-WAVES = 32
+WAVES = 16
 """Groups for each unit of the device, so that it is never idle."""
 
-AHEAD = 2
+AHEAD = 4
 """Elements that an item reads ahead, for each one that it does in a map: a reduction
 stores nothing, and has more time to wait for loads."""
 
