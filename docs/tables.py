@@ -11,7 +11,13 @@ from dcarray.config import describe
 
 __all__ = ["write"]
 
-MODULES = ("dcarray", "dcarray.linalg", "dcarray.fft", "dcarray.random")
+MODULES = (
+    "dcarray",
+    "dcarray.linalg",
+    "dcarray.fft",
+    "dcarray.random",
+    "dcarray.nn",
+)
 
 WORDS = {NATIVE: "native", FALLBACK: "NumPy, on the host"}
 
