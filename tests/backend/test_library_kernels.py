@@ -300,3 +300,98 @@ def test_membership(code: str) -> None:
     if code in "bil":
         for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
             check(lambda np, x, y, name=name: getattr(np, name)(x, y), x, y[:9])
+
+
+# ---------------------------------------------------------------------------- products
+def factors(code: str, *shapes: Any) -> list[Any]:
+    """Arrays of small numbers, so that sums of products are exact but for halves."""
+    rng = np.random.default_rng(2)
+    found = []
+    for shape in shapes:
+        x = rng.integers(0, 2 if code == "?" else 5, shape).astype(code)
+        found.append(x + 1j * rng.integers(0, 3, shape) if code in "FD" else x)
+    return [x.astype(code) for x in found]
+
+
+@pytest.mark.parametrize("code", "?bHilefdFD")
+def test_products_of_matrices(code: str) -> None:
+    shapes = (
+        ((20, 30), (30, 25)),
+        ((65, 17), (17, 33)),
+        ((3, 40), (40, 50)),
+        ((100, 70), (70, 1)),
+        ((2, 3, 10, 20), (3, 20, 9)),
+        ((0, 4), (4, 3)),
+        ((9, 0), (0, 10)),
+    )
+    for first, second in shapes:
+        x, y = factors(code, first, second)
+        check(lambda np, x, y: np.matmul(x, y), x, y)
+    x, y = factors(code, (30, 20), (25, 30))
+    check(lambda np, x, y: np.matmul(x.T, y.T), x, y)
+    check(lambda np, x, y: np.matmul(x[::-2].T, y.T[::2]), x, y)
+
+
+def test_products_of_different_dtypes_in_any_layout() -> None:
+    (x,) = factors("f", (12, 9, 4, 14))
+    (y,) = factors("i", (14, 9, 12, 11))
+    check(lambda np, x, y: x.T @ y[:, :4], x, y)
+    check(lambda np, x, y: np.permute_dims(x, (1, 2, 0, 3)) @ y[:, 0, 0, :], x, y)
+
+
+@pytest.mark.parametrize("code", "?blefdFD")
+def test_products_of_vectors(code: str) -> None:
+    x, y, v, w = factors(code, (20, 30), (30, 20), 30, 30)
+    for name in ("dot", "vdot", "inner", "outer", "kron", "vecdot", "matmul"):
+        check(lambda np, v, w, name=name: getattr(np, name)(v, w), v, w)
+    check(lambda np, x, v: np.matmul(x, v), x, v)
+    check(lambda np, v, y: np.matmul(v, y), v, y)
+    check(lambda np, x, v: np.matvec(x, v), x, v)
+    check(lambda np, v, y: np.vecmat(v, y), v, y)
+    check(lambda np, x, y: np.vecdot(x, y.T), x, y)
+    check(lambda np, x, y: np.vecdot(x.T, y, axis=0), x, y)
+    check(lambda np, x, y: np.kron(x[:3, :4], y[:5]), x, y)
+    check(lambda np, x, y: np.inner(x, y.T), x, y)
+
+
+def test_contractions() -> None:
+    x, y = factors("d", (4, 5, 6), (6, 5, 3))
+    check(lambda np, x, y: np.dot(x, np.permute_dims(y, (1, 0, 2))), x, y)
+    check(lambda np, x, y: np.tensordot(x, y, axes=((1, 2), (1, 0))), x, y)
+    check(lambda np, x, y: np.tensordot(x, y, axes=1), x, y)
+    check(lambda np, x, y: np.tensordot(x, y, axes=0), x, y)
+    check(lambda np, x: np.tensordot(x, x, axes=3), x)
+    with pytest.raises(ValueError, match="mismatch in its core dimension"):
+        dc.matmul(*[dc.asarray(z, device=DEVICE) for z in (x, y)])
+
+
+def test_a_long_product() -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.random((130, 1000)), rng.random((1000, 70))
+    check(lambda np, x, y: x @ y, x, y, exact=False)
+    x, y = x.astype(np.float16), y.astype(np.float16)
+    check(lambda np, x, y: x @ y, x, y, exact=False)
+
+
+# -------------------------------------------------------------------------- statistics
+@pytest.mark.parametrize("code", "?bHlefdF")
+def test_differences(code: str) -> None:
+    x = numbers(code, (6, 7, 5))
+    for options in ({}, {"axis": 0, "n": 2}, {"axis": 1, "n": 6}, {"n": 0}):
+        check(lambda np, x, o=options: np.diff(x, **o), x)
+    check(lambda np, x: np.diff(x, axis=1, prepend=x[:, 2:3], append=x[:, :2]), x)
+
+
+def test_counts_and_bins() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 50, 5000)
+    w = rng.random(5000)
+    check(lambda np, x: np.bincount(x), x)
+    check(lambda np, x: np.bincount(x[::-3].astype(np.uint8), minlength=70), x)
+    check(lambda np, x, w: np.bincount(x, weights=w), x, w, exact=False)
+    for right in (False, True):
+        options = {"right": right}
+        check(lambda np, w, b, o=options: np.digitize(w, b, **o), w, np.sort(w[:9]))
+        check(lambda np, w, b, o=options: np.digitize(w, b, **o), w, -np.sort(-w[:9]))
+    with pytest.raises(ValueError, match="negative"):
+        dc.bincount(dc.asarray(np.array([1, -1]), device=DEVICE))

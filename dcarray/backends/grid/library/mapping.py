@@ -15,9 +15,10 @@ __all__ = ["GridLibrary"]
 
 def _table() -> Mapping[str, Callable[..., Any]]:
     """All functions; loaded when one is first looked for."""
-    from . import ordering, picking, scans, searching, sets
+    from . import contraction, ordering, picking, scans, searching, sets, statistics
 
-    tables = (mod.TABLE for mod in (searching, scans, picking, ordering, sets))
+    modules = (searching, scans, picking, ordering, sets, contraction, statistics)
+    tables = [module.TABLE for module in modules]
     return {name: function for table in tables for name, function in table.items()}
 
 

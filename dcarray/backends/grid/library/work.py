@@ -155,6 +155,7 @@ class Work:
         axes: Sequence[int],
         *operands: Any,
         before: Op = CAST,
+        within: DType | None = None,
         dtype: DType | None = None,
         result: DType | None = None,
     ) -> GridView:
@@ -168,12 +169,14 @@ class Work:
         operands : GridView or number
         before : Op
             What is reduced, of the operands.
+        within : dtype, optional
+            To which the operands are converted before.
         dtype : dtype, optional
             What it is reduced in.
         result : dtype, optional
             Of the result, where that is another one.
         """
-        program, arrays, scalars, found = _program(before, operands, dtype)
+        program, arrays, scalars, found = _program(before, operands, dtype, within)
         shape = np.broadcast_shapes(*[x.shape for x in arrays])
         given = [x.through(lambda a: np.broadcast_to(a, shape)) for x in arrays]
         last = Reduction(op, program.outputs[0], found)
@@ -194,16 +197,24 @@ class Work:
         self.run_groups(kernel, (max(1, groups), 1), *arguments)
 
     def run_groups(
-        self, kernel: Kernel, groups: tuple[int, int], *arguments: Any
+        self,
+        kernel: Kernel,
+        groups: tuple[int, int],
+        *arguments: Any,
+        items: int | None = None,
     ) -> None:
-        """Run a kernel over groups along two axes."""
+        """Run a kernel over groups of ``items`` along two axes."""
         given = [x.memory if isinstance(x, GridView) else x for x in arguments]
-        grid = (groups[0] * self.items, min(groups[1], 1 << 15))
-        self.backend.run(kernel, grid, (self.items, 1), given)
+        items = items or self.items
+        grid = (groups[0] * items, min(groups[1], 1 << 15))
+        self.backend.run(kernel, grid, (items, 1), given)
 
 
 def _program(
-    op: Op, operands: Sequence[Any], dtype: DType | None
+    op: Op,
+    operands: Sequence[Any],
+    dtype: DType | None,
+    within: DType | None = None,
 ) -> tuple[Program, list[GridView], list[Any], DType]:
     """One operation with the conversions that it takes, as a program."""
     arrays = [x for x in operands if isinstance(x, GridView)]
@@ -217,6 +228,8 @@ def _program(
     if op is CAST:
         inputs, result = tuple(types), dtype or types[0]
     else:
+        if within is not None:
+            types = [within] * len(types)
         signature = op.resolve(tuple(types))
         inputs, (result, *_) = signature.inputs, signature.outputs
     slots = []

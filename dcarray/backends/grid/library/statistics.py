@@ -1,0 +1,150 @@
+"""Differences, counts and bins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....ops.elementwise import CAST, NOT_EQUAL, SUBTRACT
+from ....ops.kernels.counting import count_kernel, weigh_kernel
+from ....ops.reduction import MAX, MIN
+from ..views import GridView
+from .ordering import search
+from .work import INT32, INT64, INTP, Work, normalized_axis
+
+__all__ = ["TABLE"]
+
+FLOAT64 = np.dtype(np.float64)
+
+
+# ------------------------------------------------------------------------- differences
+def _diff(
+    work: Work,
+    x: Any,
+    *,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Any = np._NoValue,
+    append: Any = np._NoValue,
+) -> GridView:
+    """`numpy.diff`."""
+    x = work.put(x)
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if not x.ndim:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normalized_axis(axis, x.ndim)
+    x = _extended(work, x, axis, prepend, append)
+    difference = NOT_EQUAL if x.dtype.kind == "b" else SUBTRACT
+    for _ in range(n):
+        length = x.shape[axis]
+        ahead = x.through(_slab(axis, 1, length))
+        behind = x.through(_slab(axis, 0, max(length - 1, 0)))
+        x = work.map(difference, ahead, behind)
+    return x
+
+
+def _extended(
+    work: Work, x: GridView, axis: int, prepend: Any, append: Any
+) -> GridView:
+    """An array with something before and behind it along an axis."""
+    shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    parts = []
+    for given in (prepend, x, append):
+        if given is not np._NoValue:
+            part = work.put(given)
+            parts.append(part if part.ndim else part.through(_spread(shape)))
+    if len(parts) == 1:
+        return x
+    dtype = np.result_type(*[part.dtype for part in parts])
+    length = sum([part.shape[axis] for part in parts])
+    out = work.new((*x.shape[:axis], length, *x.shape[axis + 1 :]), dtype)
+    start = 0
+    for part in parts:
+        stop = start + part.shape[axis]
+        if part.size:
+            target = out.through(_slab(axis, start, stop))
+            work.map(CAST, part, dtype=dtype, out=target)
+        start = stop
+    return out
+
+
+def _spread(shape: tuple[int, ...]) -> Callable[[Any], Any]:
+    return lambda a: np.broadcast_to(a, shape)
+
+
+def _slab(axis: int, start: int, stop: int) -> Callable[[Any], Any]:
+    return lambda a: a[(slice(None),) * axis + (slice(start, stop),)]
+
+
+# ------------------------------------------------------------------------------ counts
+def _bincount(
+    work: Work, x: Any, *, weights: Any = None, minlength: int = 0
+) -> GridView:
+    """`numpy.bincount`."""
+    x = work.put(x)
+    if x.ndim != 1:
+        raise ValueError("object of too small depth for desired array")
+    if x.dtype.kind not in "bi" and not (x.dtype.kind == "u" and x.dtype.itemsize < 8):
+        raise TypeError(
+            f"Cannot cast array data from {x.dtype!r} to dtype('int64') according to "
+            "the rule 'safe'"
+        )
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    numbers = work.cast(x, INT64)
+    length = minlength
+    if x.size:
+        low, high = (work.read(work.reduce(op, (0,), numbers)) for op in (MIN, MAX))
+        if low[0] < 0:
+            raise ValueError("'list' argument must have no negative elements")
+        length = max(length, int(high[0]) + 1)
+    return counted(work, numbers, length, weights)
+
+
+def counted(
+    work: Work, numbers: GridView, length: int, weights: Any = None
+) -> GridView:
+    """How often each number below ``length`` is there, or the sum of its weights."""
+    flat = work.copy(numbers) if numbers.size else numbers
+    if weights is None:
+        counts = work.full(length, 0, INT32)
+        if numbers.size:
+            work.run(count_kernel(), numbers.size, flat, counts, numbers.size)
+        return work.cast(counts, INTP)
+    given = work.put(weights)
+    if given.shape != numbers.shape:
+        raise ValueError("The weights and list don't have the same length.")
+    sums = work.full(length, 0, FLOAT64)
+    if numbers.size:
+        weight = work.copy(work.cast(given, FLOAT64))
+        work.run(weigh_kernel(), numbers.size, flat, weight, sums, numbers.size)
+    return sums
+
+
+def _digitize(work: Work, x: Any, bins: Any, *, right: Any = False) -> GridView:
+    """`numpy.digitize`."""
+    x, edges = work.put(x), work.put(bins)
+    if x.dtype.kind == "c":
+        raise TypeError("x may not be complex")
+    if edges.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    steps = np.diff(work.read(edges))
+    if not (steps >= 0).all() and not (steps <= 0).all():
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    dtype = np.promote_types(x.dtype, edges.dtype)
+    if (steps >= 0).all():
+        return search(work, edges, x, "left" if right else "right", dtype)
+    turned = edges.through(lambda a: a[::-1])
+    found = search(work, turned, x, "right" if right else "left", dtype)
+    return work.map(SUBTRACT, edges.size, found, dtype=INTP)
+
+
+TABLE: dict[str, Callable[..., Any]] = {
+    "diff": _diff,
+    "bincount": _bincount,
+    "digitize": _digitize,
+}
+"""Functions by the name of their rows."""
