@@ -155,3 +155,23 @@ def test_a_lost_kernel_falls_back(simulator: Simulator) -> None:
             simulator.refusing = False
     assert p.fallbacks
     same(got, (ARRAYS["float32"] * 3 - 7) / 5)
+
+
+def test_bfloat16() -> None:
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    a = np.linspace(-2, 3, 1001).astype(bfloat16)
+    x = dc.asarray(a).to_device(DEVICE)
+    with dc.config(fallback="error"):
+        for function in (
+            lambda x: x * x + x,
+            lambda x: x / 3,
+            lambda x: x > 1,
+            lambda x: x.astype(np.float32),
+            lambda x: x[::-3].copy(),
+            lambda x: x.max(),
+        ):
+            got, want = function(x), np.asarray(function(a))
+            assert (got.device, got.dtype) == (DEVICE, want.dtype)
+            assert got.get().tobytes() == want.tobytes()
+        total = float(x.sum())
+    assert total == pytest.approx(500.5, rel=1e-2)
