@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .config import set_process_default
-from .errors import ConfigError, DeviceError
+from .errors import ConfigError, DeviceError, KernelTypeError
 from .profile import profile
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "demo":
             return _demo(options.output)
+        if options.command == "check":
+            return _check(options.files)
         if options.command == "info":
             return _show(_versions(), _machine(), *_devices(), _cache_table())
         if options.action == "clear":
@@ -104,6 +106,13 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--output", metavar="FILE", help="where the picture goes (demo.png)"
     )
+    check = commands.add_parser(
+        "check",
+        help="whether the kernels of a file can be made for every kind of device",
+        description="Read the kernels that files define, and make CUDA, OpenCL, Metal "
+        "and LLVM of them. No device is needed.",
+    )
+    check.add_argument("files", metavar="FILE", nargs="+", help="a Python file")
     commands.add_parser("info", help="versions, processor, devices, engine, cache")
     cache = commands.add_parser("cache", help="the compiled kernels on disk")
     cache.add_argument("action", choices=("info", "clear"))
@@ -114,6 +123,36 @@ def _demo(output: str | None) -> int:
     from .demo import run_demo
 
     return run_demo(_root(), output)
+
+
+def _check(files: Sequence[str]) -> int:
+    """Print what is wrong with the kernels of some files; whether anything is."""
+    import traceback
+
+    from .api.kernels.tools import checked, kernels_of
+
+    wrong = 0
+    for file in files:
+        try:
+            kernels = kernels_of(file)
+        except (SyntaxError, KernelTypeError) as error:
+            print("".join(traceback.format_exception_only(error)).rstrip())
+            wrong += 1
+            continue
+        if not kernels:
+            print(f"{file}: no kernels")
+        for kernel in kernels:
+            reports: dict[str, list[str]] = {}
+            for target, found in checked(kernel):
+                text = "ok"
+                if found is not None:
+                    text = "".join(traceback.format_exception_only(found)).rstrip()
+                    wrong += 1
+                reports.setdefault(text, []).append(target)
+            for text, targets in reports.items():
+                name = kernel.source_code.tree.name
+                print(f"{file}: {name}: {', '.join(targets)}: {text}")
+    return 1 if wrong else 0
 
 
 # ----------------------------------------------------------------------------- run

@@ -30,6 +30,7 @@ __all__ = [
     "select",
     "strong",
     "truth",
+    "weak_dtype",
 ]
 
 DType: TypeAlias = np.dtype[Any]
@@ -100,6 +101,15 @@ def _is_weak(operand: Operand) -> bool:
     if isinstance(operand, (bool, int, float, complex)):
         return True
     return operand.dtype.metadata is not None
+
+
+def weak_dtype(operand: object) -> DType | None:
+    """What a number of Python is as a weak dtype; None for what is none."""
+    if type(operand) in (int, float):
+        return WEAK_INT if type(operand) is int else WEAK_FLOAT
+    if isinstance(operand, _TYPED) and operand.dtype.metadata is not None:
+        return operand.dtype
+    return None
 
 
 def kinds(operands: tuple[Operand, ...]) -> tuple[Any, ...]:

@@ -30,7 +30,6 @@ DType: TypeAlias = np.dtype[Any]
 
 _DEEPEST = 64  # functions inside functions, before it is taken for recursion
 _SEEN_ONLY = (print, breakpoint)  # of use where a kernel runs as plain Python
-_NARROW = {int: np.int8, float: np.float16, complex: np.complex64}
 _LONGEST = 1024  # iterations of a loop over known values, which is unrolled
 
 
@@ -233,53 +232,37 @@ class Parser(Branches):
         self, frame: Frame, node: ast.While | ast.For, counter: DType | None
     ) -> dict[str, DType]:
         """Dtypes that numbers take in a loop: ``s = 0.0; s += x[i]`` makes ``s`` what
-        ``x`` is.  The body is read on trial, with numbers of narrow dtypes."""
-        numbers = {
-            item.id: frame.names[item.id]
-            for item in ast.walk(node)
-            if isinstance(item, ast.Name)
-            and isinstance(item.ctx, ast.Store)
-            and type(frame.names.get(item.id)) in _NARROW
-        }
-        if not numbers or not self.learns:
+        ``x`` is.  The body is read on trial, to see what the numbers become."""
+        tried: dict[str, nodes.Name] = {}
+        for item in ast.walk(node):
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+                weak = infer.weak_dtype(frame.names.get(item.id))
+                if weak is not None:
+                    tried[item.id] = nodes.Name(item.id, weak)
+        if not tried or not self.learns:
             return {}
-        for integer in (np.int8, np.int64):
-            inner = frame.branch()
-            tried = {
-                name: nodes.Name(
-                    name, np.dtype(_NARROW[type(x)] if type(x) is not int else integer)
-                )
-                for name, x in numbers.items()
-            }
-            inner.names.update(tried)
-            if counter is not None and isinstance(node, ast.For):
-                assert isinstance(node.target, ast.Name)
-                inner.names[node.target.id] = nodes.Name(node.target.id, counter)
-            before = (set(self.taken), dict(self.dtypes), len(self.sites))
-            try:
-                with Collect(self):
-                    self.block(inner, node.body)
-            except (KernelSyntaxError, KernelTypeError):
-                continue
-            finally:
-                self.taken, self.dtypes = before[:2]
-                del self.sites[before[2] :]
-            return self._found(numbers, tried, inner)
-        return {}
-
-    def _found(
-        self, numbers: Mapping[str, Any], tried: Mapping[str, nodes.Name], after: Frame
-    ) -> dict[str, DType]:
-        """Dtypes that numbers have after a trial, where something forced them."""
+        inner = frame.branch()
+        inner.names.update(tried)
+        if counter is not None and isinstance(node, ast.For):
+            assert isinstance(node.target, ast.Name)
+            inner.names[node.target.id] = nodes.Name(node.target.id, counter)
+        before = (set(self.taken), dict(self.dtypes), len(self.sites))
+        try:
+            with Collect(self):
+                self.block(inner, node.body)
+        except (KernelSyntaxError, KernelTypeError):
+            return {}  # the body itself says what is wrong
+        finally:
+            self.taken, self.dtypes = before[:2]
+            del self.sites[before[2] :]
         found: dict[str, DType] = {}
-        for name, value in numbers.items():
-            new = after.names.get(name)
+        for name, variable in tried.items():
+            new = inner.names.get(name)
             if new is None or not infer.is_typed(new):
                 continue
             dtype: DType = new.dtype
-            integer = type(value) is int and dtype.kind in "biu"
-            if dtype != tried[name].dtype and not integer:
-                found[name] = dtype
+            whole = variable.dtype.kind == "i" and dtype.kind in "biu"
+            found[name] = variable.dtype if whole else dtype
         return found
 
     def carried(
@@ -296,9 +279,7 @@ class Parser(Branches):
                 continue
             if not infer.is_typed(old) and not isinstance(old, (int, float, complex)):
                 frame.source.fail(item, f"{item.id!r} cannot change in a loop")
-            dtype = settled.get(item.id) or infer.dtype_of(old)
-            if self.learns and type(old) is int and dtype == infer.WEAK_INT:
-                dtype = infer.WEAK_INT
+            dtype = settled.get(item.id, infer.dtype_of(old))
             local = self.fresh(item.id)
             self.statements.append(nodes.Let(local, infer.convert(old, dtype)))
             found[item.id] = nodes.Name(local, dtype)

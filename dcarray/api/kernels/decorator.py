@@ -55,7 +55,7 @@ class Kernel:
         if unknown:
             tree = self.source_code.tree
             self.source_code.fail(tree, f"has no parameter {min(unknown)!r}")
-        self._named = frozenset(constants)
+        self.constants = frozenset(constants)
         self._known: dict[Any, Specialised] = {}
         self._lock = threading.Lock()
 
@@ -88,6 +88,43 @@ class Kernel:
         breakpoints in the kernel work.
         """
         return Interpreted(self)
+
+    def source(
+        self,
+        target: str,
+        *arguments: Any,
+        group: Sequence[int] | None = None,
+        **constants: Any,
+    ) -> str:
+        """The text that is generated.
+
+        Parameters
+        ----------
+        target : {"cuda", "opencl", "metal", "llvm"}
+        *arguments
+            What the kernel is called with, or its types: a dtype for a number, a pair
+            of a dtype and a number of axes for an array.  Without any, annotations and
+            the use of the parameters tell.
+        group : sequence of int, optional
+            Work items of a group, for ``kernel[grid, group]``.
+        **constants
+            As in a call.
+
+        Raises
+        ------
+        KernelSyntaxError, KernelTypeError
+            What is wrong with the kernel, and where.
+        UnsupportedError
+            The language lacks a dtype or an operation.
+
+        Examples
+        --------
+        >>> print(scale.source("opencl", (np.float32, 1), (np.float32, 1), np.float32))
+        ... # doctest: +SKIP
+        """
+        from .tools import source  # renderers load when somebody asks
+
+        return source(self, target, arguments, group, constants)
 
     def specialised(
         self,
@@ -143,7 +180,7 @@ class Kernel:
                 value = known.pop(label)
             else:
                 continue
-            if label in self._named:
+            if label in self.constants:
                 known[label] = value.item() if isinstance(value, np.generic) else value
             else:
                 given.append(value)

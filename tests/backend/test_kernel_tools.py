@@ -1,0 +1,200 @@
+"""Kernels without a device: their text, `dcarray check`, and edited kernels."""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dcarray as dc
+from dcarray.api.kernels.tools import TARGETS, checked
+from dcarray.backends import registry
+from dcarray.backends.registry import counted
+from dcarray.cli import main
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "kernels.py"
+
+
+def module_of(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def example() -> ModuleType:
+    return module_of(EXAMPLE)
+
+
+KERNELS = ["attraction", "product", "histogram", "heat"]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_target_has_a_text(example: ModuleType, name: str) -> None:
+    kernel = getattr(example, name)
+    assert list(checked(kernel)) == [(target, None) for target in TARGETS]
+    texts = {target: kernel.source(target) for target in TARGETS}
+    assert "__global__ void" in texts["cuda"]
+    assert "__kernel void" in texts["opencl"]
+    assert "kernel void" in texts["metal"]
+    assert "define void" in texts["llvm"]
+    assert all("float" in text for text in texts.values())
+    assert "double" not in texts["metal"]
+
+
+def test_source_for_given_types(example: ModuleType) -> None:
+    text = example.heat.source("opencl", (np.float64, 2), (np.float64, 2), np.float64)
+    assert "__global const double *old" in text
+    assert "double rate" in text
+    x = np.zeros((3, 3), np.float32)
+    text = example.product.source("cuda", x, x, x, group=(8, 8), tile=8)
+    assert "__shared__ float shared[64]" in text
+    with pytest.raises(ValueError, match="takes cuda, opencl, metal, llvm"):
+        example.heat.source("fortran")
+
+
+def test_check_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["check", str(EXAMPLE)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[1] for line in lines] == KERNELS
+    assert all(line.endswith("cuda, opencl, metal, llvm: ok") for line in lines)
+    bad = tmp_path / "bad.py"
+    bad.write_text(
+        "import numpy as np\n"
+        "import dcarray as dc\n"
+        "from dcarray.kernel import global_id\n"
+        "@dc.kernel\n"
+        "def doubles(x: 'float64[:]', out: 'float64[:]'):\n"
+        "    i = global_id(0)\n"
+        "    out[i] = 2 * x[i]\n"
+        "@dc.kernel\n"
+        "def lists(x):\n"
+        "    x[0] = [1, 2][0]\n"
+        "@dc.kernel\n"
+        "def shifts(x, y: 'float32'):\n"
+        "    x[0] = y << 1\n"
+    )
+    assert main(["check", str(bad)]) == 1
+    text = capsys.readouterr().out
+    assert "doubles: cuda, opencl, llvm: ok" in text
+    assert "doubles: metal: dcarray.errors.UnsupportedError" in text
+    assert "'list' is not part of the language" in text
+    assert "x[0] = [1, 2][0]" in text
+    assert "KernelTypeError: shifts: " in text
+    assert "    x[0] = y << 1\n           ^^^^^^" in text
+    unread = tmp_path / "unread.py"
+    unread.write_text("import dcarray as dc\nf = dc.kernel(lambda x: x)\n")
+    assert main(["check", str(unread)]) == 1
+    assert "made by 'def'" in capsys.readouterr().out
+
+
+# ------------------------------------------------------------------ edited in between
+def test_an_edited_kernel_is_another_one(tmp_path: Path) -> None:
+    path = tmp_path / "edited.py"
+    text = (
+        "import dcarray as dc\n"
+        "from dcarray.kernel import global_id\n"
+        "@dc.kernel\n"
+        "def fill(x):\n"
+        "    x[global_id(0)] = {}\n"
+    )
+    path.write_text(text.format(1))
+    x = dc.zeros(3)
+    first = module_of(path)
+    first.fill(x)
+    assert x.tolist() == [1.0] * 3
+    path.write_text(text.format("2 + 10 * x[global_id(0)]"))
+    linecache.checkcache(str(path))
+    second = module_of(path)
+    second.fill(x)
+    assert x.tolist() == [12.0] * 3
+    first.fill(x)  # what was read before stays what it was
+    assert x.tolist() == [1.0] * 3
+
+
+def helper(x: Any) -> Any:
+    return x + 1
+
+
+FACTOR = 2
+
+
+@dc.kernel
+def uses_names(x):
+    i = dc.kernel.global_id(0)
+    x[i] = helper(x[i]) * FACTOR
+
+
+def test_names_from_outside_are_looked_up_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = dc.ones(3)
+    uses_names(x)
+    assert x.tolist() == [4.0] * 3
+    this = sys.modules[__name__]
+    monkeypatch.setattr(this, "FACTOR", 10)
+    uses_names(x)
+    assert x.tolist() == [50.0] * 3
+
+    def other(x: Any) -> Any:
+        return -x
+
+    monkeypatch.setattr(this, "helper", other)
+    uses_names(x)
+    assert x.tolist() == [-500.0] * 3
+
+
+# ------------------------------------------------------------------------ the example
+def reference(example: ModuleType) -> dict[str, Any]:
+    generator = np.random.default_rng(7)
+    bodies = generator.random((500, 3), np.float32).astype(np.float64)
+    mass = generator.random(500, np.float32).astype(np.float64)
+    apart = bodies[None] - bodies[:, None]
+    square = (apart**2).sum(-1) + 1e-3
+    force = (mass[None, :, None] * apart / square[..., None] ** 1.5).sum(1)
+    a = generator.random((70, 50), np.float32).astype(np.float64)
+    b = generator.random((50, 90), np.float32).astype(np.float64)
+    values = generator.normal(size=100_000).astype(np.float32)
+    place = (values - np.float32(-3)) / np.float32(6) * np.float32(32)
+    counts = np.bincount(place[(place >= 0) & (place < 32)].astype(int), minlength=32)
+    plate = np.zeros((64, 64))
+    plate[0] = 100
+    for _ in range(50):
+        around = plate[:-2, 1:-1] + plate[2:, 1:-1] + plate[1:-1, :-2]
+        around = around + plate[1:-1, 2:]
+        inner = plate[1:-1, 1:-1]
+        plate[1:-1, 1:-1] = inner + 0.2 * (around - 4 * inner)
+    return {"force": force, "product": a @ b, "histogram": counts, "heat": plate}
+
+
+@pytest.mark.parametrize("device", ["cpu", "in step", "opencl:0", "metal:0"])
+def test_the_example_gives_the_same_everywhere(
+    example: ModuleType, device: str
+) -> None:
+    if device == "in step":
+        with dc.config(engine="interpreter"):
+            results = example.run("cpu")
+    elif device == "metal:0":
+        from tests.metal_simulator import Simulator, installed
+        from tests.metal_simulator.library import compiler
+
+        if not compiler():
+            pytest.skip("needs g++")
+        with installed(Simulator()):
+            results = example.run(device)
+        registry.remove(device)
+    else:
+        if device == "opencl:0" and not counted("opencl"):
+            pytest.skip("no OpenCL device here")
+        results = example.run(device)
+    for name, want in reference(example).items():
+        if name == "histogram":
+            assert results[name].tolist() == want.tolist()
+        else:
+            np.testing.assert_allclose(results[name], want, rtol=2e-3, atol=1e-3)
