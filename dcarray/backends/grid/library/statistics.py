@@ -30,20 +30,20 @@ def _diff(
     append: Any = np._NoValue,
 ) -> GridView:
     """`numpy.diff`."""
-    x = work.put(x)
+    found = work.put(x)
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
-    if not x.ndim:
+    if not found.ndim:
         raise ValueError("diff requires input that is at least one dimensional")
-    axis = normalized_axis(axis, x.ndim)
-    x = _extended(work, x, axis, prepend, append)
-    difference = NOT_EQUAL if x.dtype.kind == "b" else SUBTRACT
+    axis = normalized_axis(axis, found.ndim)
+    found = _extended(work, found, axis, prepend, append)
+    difference = NOT_EQUAL if found.dtype.kind == "b" else SUBTRACT
     for _ in range(n):
-        length = x.shape[axis]
-        ahead = x.through(_slab(axis, 1, length))
-        behind = x.through(_slab(axis, 0, max(length - 1, 0)))
-        x = work.map(difference, ahead, behind)
-    return x
+        length = found.shape[axis]
+        ahead = found.through(_slab(axis, 1, length))
+        behind = found.through(_slab(axis, 0, max(length - 1, 0)))
+        found = work.map(difference, ahead, behind)
+    return found
 
 
 def _extended(
@@ -135,10 +135,10 @@ def _digitize(work: Work, x: Any, bins: Any, *, right: Any = False) -> GridView:
     if not (steps >= 0).all() and not (steps <= 0).all():
         raise ValueError("bins must be monotonically increasing or decreasing")
     dtype = np.promote_types(x.dtype, edges.dtype)
+    side = "left" if right else "right"
     if (steps >= 0).all():
-        return search(work, edges, x, "left" if right else "right", dtype)
-    turned = edges.through(lambda a: a[::-1])
-    found = search(work, turned, x, "right" if right else "left", dtype)
+        return search(work, edges, x, side, dtype)
+    found = search(work, edges.through(lambda a: a[::-1]), x, side, dtype)
     return work.map(SUBTRACT, edges.size, found, dtype=INTP)
 
 
