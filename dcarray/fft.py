@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .api.calling import served
+from .api.conversion import default_dtype
 from .api.coverage import native
 from .array import DeviceArray
 from .backends.registry import device_of
@@ -77,9 +78,10 @@ def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -
 
 
 def _made(result: Any, dtype: Any, device: Any) -> DeviceArray:
-    if dtype is not None:
-        result = result.astype(dtype)
     target = device_of(device, current().device)
+    result = result.astype(
+        default_dtype(result.dtype, target) if dtype is None else dtype
+    )
     array = DeviceArray._of_host(result)
     if target.kind in ("auto", "cpu"):
         array._device = target

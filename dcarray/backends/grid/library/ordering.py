@@ -167,7 +167,7 @@ def _row(number: int) -> Callable[[Any], Any]:
 # --------------------------------------------------------------------------- searching
 def picked(work: Work, flat: GridView, places: GridView) -> GridView:
     """Elements of a C-contiguous axis, by places that are known to be inside."""
-    view = flat.through(lambda a: np.broadcast_to(a[:1], places.shape))
+    view = flat.through(lambda a: np.broadcast_to(a[:1].reshape(()), places.shape))
     return gather(work, view, work.cast(places, INT64))
 
 
