@@ -10,7 +10,7 @@ the scores again, block by block, from the logarithm of each row's sum.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,10 @@ from ..api.elementwise import exp, log, matmul, maximum
 from ..api.indexing import where
 from ..api.joining import concatenate
 from ..api.manipulation import broadcast_to
+from ..array import DeviceArray, calls
+from ..lazy import route
+from ..ops import neural
+from ..ops.spec import Op
 from .composing import floating, narrowed, summed_to, total
 from .windows import needs
 
@@ -53,9 +57,11 @@ class _Attention:
 
     @classmethod
     def of(
-        cls, name: str, q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: Any
+        cls, name: str, given: Sequence[Any], mask: Any, causal: bool, scale: Any
     ) -> _Attention:
-        q, k, v = [floating(name, as_array(x)) for x in (q, k, v)]
+        operands = [floating(name, x) for x in given]
+        dtype = np.result_type(*[x.dtype for x in operands])
+        q, k, v = [x.astype(dtype, copy=False) for x in operands]
         shapes = [tuple(x.shape) for x in (q, k, v)]
         needs(
             min(q.ndim, k.ndim, v.ndim) >= 2
@@ -73,7 +79,7 @@ class _Attention:
         if mask is not None:
             mask = as_array(mask)
             if mask.dtype.kind != "b":
-                mask = floating(name, mask)
+                mask = floating(name, mask).astype(dtype)
             scores = (q.shape[-2], k.shape[-2])
             needs(
                 mask.ndim >= 2
@@ -102,6 +108,46 @@ class _Attention:
             if not self.causal or block.start < rows.stop:
                 yield block
 
+    def on_host(self) -> bool:
+        """Whether only the CPU comes into question, which has a row for all of it."""
+        return route.candidates(self.q._device) == ["cpu"]
+
+    def flat(self, x: Any) -> Any:
+        """(batch, queries or keys, features) of an array."""
+        batch = self.batch()
+        whole = broadcast_to(x, (*batch, *x.shape[-2:]))
+        return whole.reshape(math.prod(batch), *x.shape[-2:])
+
+    def row(self, op: Op, *operands: Any) -> list[Any]:
+        """A row of `ops.neural`, whose arrays have one axis of batch."""
+        mask = self.mask
+        if mask is not None:
+            if math.prod(mask.shape[:-2]) == 1:
+                mask = mask.reshape(1, *mask.shape[-2:])
+            else:
+                mask = self.flat(mask)
+        found = calls.library(
+            DeviceArray,
+            op,
+            [self.flat(x) for x in operands],
+            mask=mask,
+            causal=self.causal,
+            scale=self.scale,
+        )
+        return [x.reshape(*self.batch(), *x.shape[1:]) for x in found]
+
+    def whole(self) -> tuple[Any, Any]:
+        """The result for all queries, and the logarithm of each row's sum."""
+        if self.on_host():
+            found, logs = self.row(neural.ATTENTION, self.q, self.k, self.v)
+            return found, logs
+        parts = [self.forward(rows) for rows in self.queries()]
+        found, logs = [
+            x[0] if len(x) == 1 else concatenate(x, axis=-2)
+            for x in ([one for one, _ in parts], [one for _, one in parts])
+        ]
+        return found, logs
+
     def scores(self, rows: slice, columns: slice) -> Any:
         """Scores of one block; -inf where nothing is to be seen."""
         q, k = self.q[..., rows, :], self.k[..., columns, :]
@@ -111,7 +157,7 @@ class _Attention:
             if mask.dtype.kind == "b":
                 found = where(mask, found, -math.inf)
             else:
-                found = found + mask.astype(found.dtype)
+                found = found + mask
         if self.causal and columns.stop - 1 > rows.start:
             later = _later(rows, columns)
             seen = convert(later, device=self.q._device)
@@ -203,15 +249,16 @@ def scaled_dot_product_attention(
     -----
     Memory grows with the number of queries and keys, not with their product.
     """
-    given = as_array(q)
+    operands = [as_array(x) for x in (q, k, v)]
     name = "scaled_dot_product_attention"
-    work = _Attention.of(name, given, k, v, mask, causal, scale)
-    found = [work.forward(rows)[0] for rows in work.queries()]
-    if not found:
+    work = _Attention.of(name, operands, mask, causal, scale)
+    dtype = np.result_type(*[x.dtype for x in operands])
+    if not work.q.shape[-2]:
         shape = (*work.batch(), 0, work.v.shape[-1])
-        return convert(np.zeros(shape, given.dtype), device=given._device)
-    whole = found[0] if len(found) == 1 else concatenate(found, axis=-2)
-    return narrowed(whole, given)
+        found = convert(np.zeros(shape, work.q.dtype), device=work.q._device)
+    else:
+        found, _ = work.whole()
+    return found if dtype.kind in "iu" else found.astype(dtype, copy=False)
 
 
 @native
@@ -240,49 +287,69 @@ def scaled_dot_product_attention_gradient(
     """
     name = "scaled_dot_product_attention_gradient"
     operands = [as_array(x) for x in (q, k, v)]
-    work = _Attention.of(name, q, k, v, mask, causal, scale)
+    work = _Attention.of(name, operands, mask, causal, scale)
     g = floating(name, as_array(gradient))
     wanted = (*work.batch(), work.q.shape[-2], work.v.shape[-1])
     needs(
         g.shape == wanted,
         f"{name}: a gradient of shape {tuple(g.shape)}, takes {wanted}",
     )
-    batch, dtype = work.batch(), work.q.dtype
+    if not g.size:
+        found = [_zeros(x, x.shape) for x in (work.q, work.k, work.v)]
+    elif work.on_host():
+        g = g.astype(work.q.dtype, copy=False)
+        result, logs = work.whole()
+        mean = total(g * result, -1).astype(g.dtype)
+        row = neural.ATTENTION_GRADIENT
+        found = work.row(row, g, work.q, work.k, work.v, logs, mean)
+    else:
+        found = _by_blocks(work, g)
+    of_q, of_k, of_v = [
+        narrowed(summed_to(x, like.shape), like) for x, like in zip(found, operands)
+    ]
+    return of_q, of_k, of_v
+
+
+def _by_blocks(work: _Attention, g: Any) -> list[Any]:
+    """The gradients, of the shape of the whole batch."""
+    dtype = work.q.dtype
     blocks = _blocks(work.k.shape[-2], MOST_KEYS)
-    of_q = []
-    of_k: list[Any] = [0.0] * len(blocks)
-    of_v: list[Any] = [0.0] * len(blocks)
+    of_q: list[Any] = []
+    of_k: list[Any] = [None] * len(blocks)
+    of_v: list[Any] = [None] * len(blocks)
     for rows in work.queries():
         found, logs = work.forward(rows)
         back = g[..., rows, :]
         mean = total(back * found, -1).astype(dtype)
-        mine: Any = 0.0
+        mine: Any = None
         for number, columns in enumerate(work.keys(rows)):
             shares = exp(work.scores(rows, columns) - logs)
             slope = matmul(back, work.v[..., columns, :].mT) - mean
             slope = shares * slope * work.scale
-            mine = mine + matmul(slope, work.k[..., columns, :])
-            of_k[number] = of_k[number] + matmul(slope.mT, work.q[..., rows, :])
-            of_v[number] = of_v[number] + matmul(shares.mT, back)
+            mine = _plus(mine, matmul(slope, work.k[..., columns, :]))
+            more = matmul(slope.mT, work.q[..., rows, :])
+            of_k[number] = _plus(of_k[number], more)
+            of_v[number] = _plus(of_v[number], matmul(shares.mT, back))
         of_q.append(mine)
-    return (
-        _joined(of_q, batch, operands[0]),
-        _joined(of_k, batch, operands[1]),
-        _joined(of_v, batch, operands[2]),
-    )
+    return [_joined(of_q, work.q), _joined(of_k, work.k), _joined(of_v, work.v)]
 
 
-def _joined(blocks: list[Any], batch: tuple[int, ...], operand: Any) -> Any:
-    """Blocks along the last axis but one, summed to the operand's shape."""
-    arrays = [x for x in blocks if not isinstance(x, float)]
+def _plus(x: Any, more: Any) -> Any:
+    return more if x is None else x + more
+
+
+def _zeros(like: Any, shape: tuple[int, ...]) -> Any:
+    return convert(np.zeros(shape, like.dtype), device=like._device)
+
+
+def _joined(blocks: list[Any], operand: Any) -> Any:
+    """Blocks along the last axis but one; zeros for keys that no query sees, which are
+    the last ones."""
+    arrays = [x for x in blocks if x is not None]
     if not arrays:
-        zeros = np.zeros(operand.shape, operand.dtype)
-        return convert(zeros, device=operand._device)
-    wide = [broadcast_to(x, (*batch, *x.shape[-2:])) for x in arrays]
-    whole = wide[0] if len(wide) == 1 else concatenate(wide, axis=-2)
-    missing = operand.shape[-2] - whole.shape[-2]
+        return _zeros(operand, operand.shape)
+    missing = operand.shape[-2] - sum([x.shape[-2] for x in arrays])
     if missing:
-        # No query sees the last keys.
-        rest = np.zeros((*batch, missing, operand.shape[-1]), whole.dtype)
-        whole = concatenate([whole, convert(rest, device=operand._device)], axis=-2)
-    return narrowed(summed_to(whole, operand.shape), operand)
+        shape = (*arrays[0].shape[:-2], missing, operand.shape[-1])
+        arrays.append(_zeros(operand, shape))
+    return arrays[0] if len(arrays) == 1 else concatenate(arrays, axis=-2)

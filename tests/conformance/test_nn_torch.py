@@ -280,4 +280,4 @@ def test_attention(
     near(nn.scaled_dot_product_attention(*ours, **given), want, 64)
     found = nn.scaled_dot_product_attention_gradient(g, *ours, **given)
     for one, other in zip(found, (tq, tk, tv), strict=True):
-        near(one, other.grad, 64 + 2 * queries)
+        near(one, other.grad, 64 + 2 * queries + keys)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dcarray import config
-from dcarray.backends.cpu.neural import FUNCTIONS, blas, columns, planes
+from dcarray.backends.cpu.neural import FUNCTIONS, blas, columns, planes, scores
 from dcarray.ops import neural
 from dcarray.ops.neural.windows import adaptive_edges, overlaps
 from dcarray.ops.spec import Kind, Op
@@ -22,6 +22,8 @@ Y = np.array([[[1, 10, 100]]])
 WINDOW = {"stride": (1,), "low": (0,), "dilation": (1,), "channels_last": False}
 POOL = {"kernel": (2,), "size": (3,), **WINDOW}
 PLANES = {"channels_last": False}
+ZERO = np.zeros((1, 1, 2))
+SCORES = {"mask": None, "causal": False, "scale": 1.0}
 
 CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], Any]] = {
     "nn.convolution": (
@@ -68,6 +70,20 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], Any]] = {
         (np.array([[1, 2], [10, 20], [100, 200]]), np.array([3, 0, 3])),
         {"count": 4},
         [[10, 20], [0, 0], [0, 0], [101, 202]],
+    ),
+    "nn.attention": (
+        (ZERO, np.eye(2)[None], np.array([[[1.0], [3.0]]])),
+        SCORES,
+        ([[[2.0]]], [[[math.log(2)]]]),
+    ),
+    "nn.attention_gradient": (
+        (
+            np.ones((1, 1, 1)),
+            *(ZERO, np.eye(2)[None], np.array([[[1.0], [3.0]]])),
+            *(np.full((1, 1, 1), math.log(2)), np.full((1, 1, 1), 2.0)),
+        ),
+        SCORES,
+        ([[[-0.5, 0.5]]], [[[0, 0], [0, 0]]], [[[0.5], [0.5]]]),
     ),
 }
 
@@ -272,6 +288,38 @@ def test_blas_gets_its_threads_back() -> None:
     with pytest.raises(ZeroDivisionError), blas.one_blas_thread():
         1 / 0  # noqa: B018
     assert read() == before
+
+
+@pytest.mark.parametrize("how", ["plain", "causal", "bool", "float", "keys"])
+@pytest.mark.parametrize("queries,keys", [(7, 5), (5, 7), (1, 9), (0, 3), (3, 0)])
+def test_attention_by_blocks(
+    queries: int, keys: int, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scores, "ROWS", 2)
+    monkeypatch.setattr(scores, "COLUMNS", 3)
+    rng = np.random.default_rng(2)
+    g, q, k, v = (
+        rng.standard_normal((3, *shape))
+        for shape in ((queries, 2), (queries, 4), (keys, 4), (keys, 2))
+    )
+    mask: Any = None
+    if how == "bool":
+        mask = rng.random((3, queries, keys)) > 0.5
+        mask[:, :1] = False
+    elif how == "float":
+        mask = rng.standard_normal((1, queries, keys))
+    elif how == "keys":
+        mask = rng.random((1, 1, keys)) > 0.5
+    given = {"mask": mask, "causal": how == "causal", "scale": 0.5}
+    want = neural.ATTENTION.numpy(q, k, v, **given)
+    got = FUNCTIONS[neural.ATTENTION](q, k, v, **given)
+    for ours, theirs in zip(got, want, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
+    operands = (g, q, k, v, got[1], (g * got[0]).sum(-1, keepdims=True))
+    want = neural.ATTENTION_GRADIENT.numpy(*operands, **given)
+    got = FUNCTIONS[neural.ATTENTION_GRADIENT](*operands, **given)
+    for ours, theirs in zip(got, want, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
 
 
 def test_indices_outside_of_a_plane() -> None:

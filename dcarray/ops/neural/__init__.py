@@ -13,12 +13,14 @@ else is a keyword option, tuples of one number for each axis of positions:
     sums and do not count in maxima.
 
 The oracles take one tap of the window after the other.  `convolution` has the products,
-`pooling` maxima and sums over windows, `scattering` their gradients.
+`pooling` maxima and sums over windows, `scattering` their gradients; `attention` has no
+windows.
 """
 
 from __future__ import annotations
 
 from ..spec import Op
+from .attention import ATTENTION, ATTENTION_GRADIENT
 from .convolution import (
     CONVOLUTION,
     CONVOLUTION_INPUT_GRADIENT,
@@ -39,6 +41,8 @@ __all__ = [
     "ADAPTIVE_MAX_POOL",
     "ADAPTIVE_SUM_POOL",
     "ADAPTIVE_SUM_POOL_GRADIENT",
+    "ATTENTION",
+    "ATTENTION_GRADIENT",
     "CONVOLUTION",
     "CONVOLUTION_INPUT_GRADIENT",
     "CONVOLUTION_WEIGHT_GRADIENT",
@@ -59,6 +63,7 @@ TABLE: dict[str, Op] = {
         *(MAX_POOL, MAX_POOL_WITH_INDICES, SUM_POOL, SUM_POOL_GRADIENT),
         *(ADAPTIVE_MAX_POOL, ADAPTIVE_SUM_POOL, ADAPTIVE_SUM_POOL_GRADIENT),
         *(SCATTER_POSITIONS, PLACE_POSITIONS, EMBEDDING_GRADIENT),
+        *(ATTENTION, ATTENTION_GRADIENT),
     )
 }
 """Rows by name."""

@@ -1,8 +1,9 @@
-"""Convolution and pooling on the CPU: in tiles that stay in cache, on all threads.
+"""Convolution, pooling and attention on the CPU: tiles that stay in cache, all threads.
 
 `columns` lays the windows of a tile out as a matrix, `convolution` and `weights` feed
 such matrices to BLAS (which `blas` keeps to one thread meanwhile), `taps` does without
-them, and `planes` cuts what treats every plane for itself.
+them, `planes` cuts what treats every plane for itself, and `scores` has blocks of
+attention.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from ....ops import neural as rows
 from ....ops.spec import Op
 from .convolution import convolution, convolution_input_gradient
 from .planes import by_planes
+from .scores import attention, attention_gradient
 from .weights import convolution_weight_gradient
 
 __all__ = ["FUNCTIONS"]
 
 _PRODUCTS: dict[Op, Callable[..., Any]] = {
+    rows.ATTENTION: attention,
+    rows.ATTENTION_GRADIENT: attention_gradient,
     rows.CONVOLUTION: convolution,
     rows.CONVOLUTION_INPUT_GRADIENT: convolution_input_gradient,
     rows.CONVOLUTION_WEIGHT_GRADIENT: convolution_weight_gradient,

@@ -1,0 +1,200 @@
+"""Attention in blocks of queries and keys whose scores stay in cache, one block of
+queries (for the gradient: one of queries, then one of keys) for each thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..threads import available_threads
+from .columns import HostArray, Workspace, run_tiles
+
+__all__ = ["attention", "attention_gradient"]
+
+ROWS = 128
+"""Queries in a block."""
+
+COLUMNS = 512
+"""Keys in a block: its scores take a quarter of a usual second-level cache."""
+
+Block = tuple[int, slice]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """The matrix of scores, of which only blocks are ever made."""
+
+    q: HostArray
+    k: HostArray
+    mask: HostArray | None
+    causal: bool
+    scale: float
+
+    def rows(self) -> list[Block]:
+        """Blocks of queries, of each of the batch."""
+        return [
+            (number, block)
+            for number in range(self.q.shape[0])
+            for block in _blocks(self.q.shape[1], ROWS)
+        ]
+
+    def columns(self) -> list[Block]:
+        """Blocks of keys, of each of the batch."""
+        return [
+            (number, block)
+            for number in range(self.k.shape[0])
+            for block in _blocks(self.k.shape[1], COLUMNS)
+        ]
+
+    def seen(self, rows: slice) -> Iterator[slice]:
+        """Blocks of keys of which these queries see any."""
+        for block in _blocks(self.k.shape[1], COLUMNS):
+            if not self.causal or block.start < rows.stop:
+                yield block
+
+    def seeing(self, columns: slice) -> Iterator[slice]:
+        """Blocks of queries that see any of these keys."""
+        for block in _blocks(self.q.shape[1], ROWS):
+            if not self.causal or columns.start < block.stop:
+                yield block
+
+    def block(
+        self, number: int, rows: slice, columns: slice, workspace: Workspace
+    ) -> HostArray:
+        """Scores, in scratch memory."""
+        q, k = self.q[number, rows], self.k[number, columns]
+        made = workspace.array("scores", (len(q), len(k)))
+        np.matmul(q, k.T, out=made)
+        made *= made.dtype.type(self.scale)
+        if self.mask is not None:
+            mask = _part(self.mask, number, rows, columns)
+            if mask.dtype == bool:
+                np.copyto(made, -np.inf, where=~mask)
+            else:
+                made += mask
+        if self.causal and columns.stop - 1 > rows.start:
+            later = np.arange(columns.start, columns.stop)
+            places = np.arange(rows.start, rows.start + len(q))[:, None]
+            np.copyto(made, -np.inf, where=later > places)
+        return made
+
+
+def _blocks(count: int, most: int) -> list[slice]:
+    return [slice(k, min(count, k + most)) for k in range(0, count, most)]
+
+
+def _part(mask: HostArray, number: int, rows: slice, columns: slice) -> HostArray:
+    """A block of a mask that is not repeated along axes of length 1."""
+    one = slice(None)
+    return mask[
+        0 if mask.shape[0] == 1 else number,
+        one if mask.shape[1] == 1 else rows,
+        one if mask.shape[2] == 1 else columns,
+    ]
+
+
+def attention(
+    q: HostArray,
+    k: HostArray,
+    v: HostArray,
+    *,
+    mask: HostArray | None,
+    causal: bool,
+    scale: float,
+) -> tuple[HostArray, HostArray]:
+    """As the oracle of the row."""
+    scores = _Scores(q, k, mask, causal, scale)
+    result = np.empty((*q.shape[:2], v.shape[2]), q.dtype)
+    logs = np.empty((*q.shape[:2], 1), q.dtype)
+
+    def run(block: Block, workspace: Workspace) -> None:
+        number, rows = block
+        found = result[number, rows]
+        found.fill(0)
+        made = workspace.array("products", found.shape)
+        top = np.full((len(found), 1), -np.inf, q.dtype)
+        total = np.zeros(top.shape)
+        for columns in scores.seen(rows):
+            powers = scores.block(number, rows, columns, workspace)
+            higher = np.maximum(top, powers.max(-1, keepdims=True))
+            # A row that sees nothing yet has no maximum to subtract.
+            base = np.where(higher == -np.inf, 0, higher)
+            shrink = np.exp(top - base)
+            np.subtract(powers, base, out=powers)
+            np.exp(powers, out=powers)
+            total *= shrink
+            total += powers.sum(-1, keepdims=True)
+            np.matmul(powers, v[number, columns], out=made)
+            found *= shrink
+            found += made
+            top = higher
+        empty = total == 0
+        total[empty] = 1
+        found /= total.astype(q.dtype)
+        logs[number, rows] = np.where(empty, np.inf, top + np.log(total))
+
+    _run(run, scores.rows(), q.dtype)
+    return result, logs
+
+
+def attention_gradient(
+    gradient: HostArray,
+    q: HostArray,
+    k: HostArray,
+    v: HostArray,
+    logs: HostArray,
+    mean: HostArray,
+    *,
+    mask: HostArray | None,
+    causal: bool,
+    scale: float,
+) -> tuple[HostArray, HostArray, HostArray]:
+    """As the oracle of the row."""
+    scores = _Scores(q, k, mask, causal, scale)
+    of_q, of_k, of_v = np.empty_like(q), np.empty_like(k), np.empty_like(v)
+    factor = q.dtype.type(scale)
+
+    def shares(
+        number: int, rows: slice, columns: slice, workspace: Workspace
+    ) -> tuple[HostArray, HostArray]:
+        """The weights of a block, and the gradient in its scores."""
+        powers = scores.block(number, rows, columns, workspace)
+        np.subtract(powers, logs[number, rows], out=powers)
+        np.exp(powers, out=powers)
+        slope = workspace.array("slope", powers.shape)
+        np.matmul(gradient[number, rows], v[number, columns].T, out=slope)
+        slope -= mean[number, rows]
+        slope *= powers
+        slope *= factor
+        return powers, slope
+
+    def of_queries(block: Block, workspace: Workspace) -> None:
+        number, rows = block
+        target = of_q[number, rows]
+        target.fill(0)
+        for columns in scores.seen(rows):
+            _, slope = shares(number, rows, columns, workspace)
+            target += slope @ k[number, columns]
+
+    def of_keys(block: Block, workspace: Workspace) -> None:
+        number, columns = block
+        keys, values = of_k[number, columns], of_v[number, columns]
+        keys.fill(0)
+        values.fill(0)
+        for rows in scores.seeing(columns):
+            powers, slope = shares(number, rows, columns, workspace)
+            keys += slope.T @ q[number, rows]
+            values += powers.T @ gradient[number, rows]
+
+    _run(of_queries, scores.rows(), q.dtype)
+    _run(of_keys, scores.columns(), q.dtype)
+    return of_q, of_k, of_v
+
+
+def _run(
+    run: Callable[[Block, Workspace], None], blocks: list[Block], dtype: np.dtype[Any]
+) -> None:
+    run_tiles(run, blocks, available_threads(), lambda: Workspace(dtype, False))
