@@ -8,6 +8,7 @@ are told to contract nothing.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..kernel.rewrite import inline_single_uses
 from ..kernel.walk import statements
 from .dialect import Dialect, code_of
 
-__all__ = ["render"]
+__all__ = ["render", "render_all"]
 
 DType = np.dtype[Any]
 
@@ -69,9 +70,25 @@ def render(kernel: nodes.Kernel, dialect: Dialect) -> str:
     UnsupportedError
         The language lacks a dtype or an operation.
     """
-    assert not kernel.results, f"{kernel.name} returns values"
-    lowered = round_early(replace(lower(kernel), dialect.missing))
-    return _Writer(inline_single_uses(lowered), dialect).text()
+    return render_all([kernel], dialect)
+
+
+def render_all(kernels: Iterable[nodes.Kernel], dialect: Dialect) -> str:
+    """Spell several kernels, each with a name of its own, in one text; see `render`.
+
+    Compilers start slowly: one text of many functions is built much faster than many
+    texts.
+    """
+    helpers: dict[str, str] = {}
+    functions = []
+    for kernel in kernels:
+        assert not kernel.results, f"{kernel.name} returns values"
+        lowered = round_early(replace(lower(kernel), dialect.missing))
+        writer = _Writer(inline_single_uses(lowered), dialect)
+        functions.append(writer.text())
+        helpers |= writer.helpers
+    preamble = filter(None, [dialect.preamble])
+    return "\n".join([*preamble, *helpers.values(), *functions])
 
 
 class _Writer:
@@ -103,15 +120,7 @@ class _Writer:
         self.body(self.kernel.body, 1)
         head = f"{dialect.header} {self.kernel.name}"
         listed = ",\n    ".join(parameters)
-        return "\n".join(
-            [
-                *filter(None, [dialect.preamble]),
-                *self.helpers.values(),
-                f"{head}(\n    {listed})\n{{",
-                *self.lines,
-                "}\n",
-            ]
-        )
+        return "\n".join([f"{head}(\n    {listed})\n{{", *self.lines, "}\n"])
 
     def positional(self) -> list[str]:
         items = self.kernel.parameters
