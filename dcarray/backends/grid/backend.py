@@ -16,6 +16,7 @@ from ...ops.program import Program
 from ...render.cfamily import render
 from ...render.dialect import Dialect
 from ..base import Raised, Rates
+from .launch import lowered_number
 from .library import GridLibrary
 from .programs import GridExecutable
 from .views import GridView
@@ -174,18 +175,5 @@ class GridBackend(ABC):
             if isinstance(parameter, Array):
                 given.append(argument)
             else:
-                given.extend(_number(argument, parameter.dtype))
+                given.extend(lowered_number(argument, parameter.dtype))
         self.enqueue(self.function(kernel), kernel, grid, group, given)
-
-
-def _number(value: Any, dtype: np.dtype[Any]) -> tuple[np.generic, ...]:
-    """A number as the lowered kernel takes it."""
-    with np.errstate(all="ignore"):
-        number = dtype.type(value)
-    if dtype.kind == "c":
-        return (number.real, number.imag)
-    if dtype.kind == "b":
-        return (np.uint8(number),)
-    if dtype.kind != "i" and dtype.kind != "u" and dtype.itemsize < 4:
-        return (np.float32(number),)
-    return (number,)

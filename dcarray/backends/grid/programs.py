@@ -1,19 +1,23 @@
-"""A program on a device with grids: which kernel, and over how many work items."""
+"""A program on a device with grids: its launches, prepared once for each geometry."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...ops.kernels.mapping import map_kernel
 from ...ops.kernels.turning import SIDE, turning_kernel
 from ...ops.program import Program
 from .geometry import Axes, collapsed, elements, is_wide, turned_leaves
-from .reductions import reduce
+from .launch import Launch, lowered_number
+from .reductions import reduction
 
 if TYPE_CHECKING:
-    from .backend import GridBackend, GridView
+    from .backend import GridBackend, Limits
+    from .views import GridView
 
 __all__ = ["GridExecutable"]
 
@@ -25,6 +29,9 @@ MOST_GROUPS = 32768
 
 WAVES = 8
 """Groups for each unit of the device, so that it is never idle."""
+
+Work = Callable[[Sequence["GridView"], Sequence[np.generic]], None]
+"""Runs a program on views that lie as those for which it was prepared."""
 
 
 class GridExecutable:
@@ -39,6 +46,7 @@ class GridExecutable:
     def __init__(self, backend: GridBackend, program: Program) -> None:
         self.backend = backend
         self.program = program
+        self._prepared: dict[Any, Work] = {}
 
     def run(
         self,
@@ -49,68 +57,89 @@ class GridExecutable:
         reduced: GridView | None,
     ) -> None:
         """Run over ``shape``; see `Backend.launch`."""
-        if reduced is not None:
-            reduce(self.backend, self.program, shape, inputs, scalars, outputs, reduced)
-        elif 0 not in shape and outputs:
-            self._map(shape, inputs, scalars, outputs)
-
-    # --------------------------------------------------------------------------- maps
-    def _map(
-        self,
-        shape: tuple[int, ...],
-        inputs: Sequence[GridView],
-        scalars: Sequence[Any],
-        outputs: Sequence[GridView],
-    ) -> None:
         views = [*inputs, *outputs]
-        offsets, rows = elements(views)
-        axes = collapsed(shape, rows, rows[len(inputs)])
-        ndim = len(axes.lengths)
-        limits = self.backend.limits
-        if limits.coalesces and limits.items >= SIDE:
-            turn = turned_leaves(axes, len(inputs))
-            if turn is not None:
-                self._turn(axes, turn, offsets, views, scalars)
+        if reduced is not None:
+            views.append(reduced)
+            if 0 in reduced.layout.shape:
                 return
-        if ndim <= 1 and all(row in ((1,), ()) for row in axes.strides):
-            ndim = 0
-        wide = is_wide(offsets, (axes,))
-        kernel = map_kernel(self.program, ndim, wide, self.backend.limits.ahead)
-        numbers = [axes.size, *offsets]
-        if ndim:
-            numbers += axes.lengths[1:]
-            for row in axes.strides:
-                numbers += row
-        items = self.backend.limits.items
-        wanted = -(-axes.size // (items * PER_ITEM))
-        most = self.backend.limits.units * WAVES
-        groups = max(1, min(-(-axes.size // items), max(wanted, most)))
-        memories = [view.memory for view in views]
-        arguments = [*memories, *scalars, *numbers]
-        self.backend.run(kernel, (groups * items,), (items,), arguments)
+        elif 0 in shape or not outputs:
+            return
+        key: tuple[Any, ...] = (
+            shape,
+            tuple([(v.layout.offset, v.layout.strides) for v in views]),
+        )
+        if reduced is not None:
+            key = (*key, reduced.layout.shape, reduced.dtype)
+        work = self._prepared.get(key)
+        if work is None:
+            if len(self._prepared) > 1024:
+                self._prepared.clear()
+            if reduced is None:
+                work = self._map(shape, views)
+            else:
+                work = reduction(self.backend, self.program, shape, views)
+            self._prepared[key] = work
+        lowered: list[np.generic] = []
+        for value, dtype in zip(scalars, self.program.scalars, strict=True):
+            lowered.extend(lowered_number(value, dtype))
+        work(views, lowered)
 
-    def _turn(
-        self,
-        axes: Axes,
-        turn: tuple[int, tuple[bool, ...]],
-        offsets: Sequence[int],
-        views: Sequence[GridView],
-        scalars: Sequence[Any],
-    ) -> None:
-        """A map by squares; see `turning_kernel`."""
-        axis, turned = turn
-        last = len(axes.lengths) - 1
-        order = [*(k for k in range(last) if k != axis), axis, last]
-        lengths = [axes.lengths[k] for k in order]
-        wide = is_wide(offsets, (axes,))
-        rows = min(SIDE, self.backend.limits.items // SIDE)
-        kernel = turning_kernel(self.program, len(order), wide, turned, rows)
-        batches = math.prod(lengths[:-2])
-        numbers = [batches, *offsets, *lengths]
+    def _map(self, shape: tuple[int, ...], views: Sequence[GridView]) -> Work:
+        backend, leaves = self.backend, len(self.program.leaves)
+        offsets, rows = elements(views)
+        axes = collapsed(shape, rows, rows[leaves])
+        turn = None
+        if backend.limits.coalesces and backend.limits.items >= SIDE:
+            turn = turned_leaves(axes, leaves)
+        if turn is None:
+            launch = _in_order(self.program, backend.limits, axes, offsets)
+        else:
+            launch = _by_squares(self.program, backend.limits, axes, offsets, *turn)
+
+        def work(views: Sequence[GridView], scalars: Sequence[np.generic]) -> None:
+            launch.start(backend, [view.memory for view in views], scalars)
+
+        return work
+
+
+def _in_order(
+    program: Program, limits: Limits, axes: Axes, offsets: Sequence[int]
+) -> Launch:
+    """A map in the order of its outputs; see `map_kernel`."""
+    ndim = len(axes.lengths)
+    if ndim <= 1 and all(row in ((1,), ()) for row in axes.strides):
+        ndim = 0
+    kernel = map_kernel(program, ndim, is_wide(offsets, (axes,)), limits.ahead)
+    numbers = [axes.size, *offsets]
+    if ndim:
+        numbers += axes.lengths[1:]
         for row in axes.strides:
-            numbers += [row[k] for k in order]
-        across, down = (-(-length // SIDE) for length in (lengths[-1], lengths[-2]))
-        grid = (across * rows * SIDE, down, min(batches, MOST_GROUPS))
-        memories = [view.memory for view in views]
-        arguments = [*memories, *scalars, *numbers]
-        self.backend.run(kernel, grid, (rows * SIDE, 1, 1), arguments)
+            numbers += row
+    items = limits.items
+    wanted = -(-axes.size // (items * PER_ITEM))
+    groups = max(1, min(-(-axes.size // items), max(wanted, limits.units * WAVES)))
+    return Launch.of(kernel, (groups * items,), (items,), numbers)
+
+
+def _by_squares(
+    program: Program,
+    limits: Limits,
+    axes: Axes,
+    offsets: Sequence[int],
+    axis: int,
+    turned: tuple[bool, ...],
+) -> Launch:
+    """A map by squares; see `turning_kernel`."""
+    last = len(axes.lengths) - 1
+    order = [*(k for k in range(last) if k != axis), axis, last]
+    lengths = [axes.lengths[k] for k in order]
+    rows = min(SIDE, limits.items // SIDE)
+    wide = is_wide(offsets, (axes,))
+    kernel = turning_kernel(program, len(order), wide, turned, rows)
+    batches = math.prod(lengths[:-2])
+    numbers = [batches, *offsets, *lengths]
+    for row in axes.strides:
+        numbers += [row[k] for k in order]
+    across, down = (-(-length // SIDE) for length in (lengths[-1], lengths[-2]))
+    grid = (across * rows * SIDE, down, min(batches, MOST_GROUPS))
+    return Launch.of(kernel, grid, (rows * SIDE, 1, 1), numbers)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...layout import Layout
+import numpy as np
+
 from ...ops.kernels.reducing import Tile, accumulator, reduce_by_group, reduce_by_item
 from ...ops.program import Program, Reduction
 from .geometry import Axes, Strides, collapsed, elements, is_wide
+from .launch import Launch
 
 if TYPE_CHECKING:
     from .backend import GridBackend, GridView, Limits
 
-__all__ = ["reduce"]
+__all__ = ["reduction"]
 
 SHORT = 16
 """Elements up to which one work item reduces alone."""
@@ -33,101 +34,100 @@ ABREAST = 32
 """Results side by side that are read together."""
 
 
-def reduce(
+def reduction(
     backend: GridBackend,
     program: Program,
     shape: tuple[int, ...],
-    inputs: Sequence[GridView],
-    scalars: Sequence[Any],
-    outputs: Sequence[GridView],
-    target: GridView,
-) -> None:
-    """Run a program that ends in a reduction; see `Backend.launch`."""
-    views = [*inputs, *outputs]
-    offsets, rows = elements(views)
+    views: Sequence[GridView],
+) -> Callable[[Sequence[GridView], Sequence[np.generic]], None]:
+    """What runs a program that ends in a reduction, on views that lie like these.
+
+    The last view is that of the result.
+    """
+    *operands, target = views
+    offsets, rows = elements(operands)
     (offset,), (result,) = elements([target])
     final = target.layout.shape
     gone = [k for k, (n, m) in enumerate(zip(shape, final, strict=True)) if n != m]
     stay = [k for k in range(len(shape)) if k not in gone]
     reduced = _picked(shape, rows, gone)
-    count = math.prod(final)
-    if not count:
-        return
     kept = _picked(shape, [*rows, result], stay)
     limits = backend.limits
+    offsets.append(offset)
     if reduced.size <= SHORT:
-        run = _Launch(backend, program, views, scalars, reduced, offsets)
-        run(target, kept, offset, None, 1)
-        return
+        launch = _launch(program, limits, kept, reduced, offsets, target.dtype, None, 1)
+        return _only(backend, launch)
     tile = _tile(kept, reduced, limits)
-    groups = -(-count // tile.width)
+    groups = -(-kept.size // tile.width)
     parts = max(1, limits.units * WAVES // groups)
     parts = min(parts, -(-reduced.size // (tile.height * EACH)))
-    run = _Launch(backend, program, views, scalars, reduced, offsets)
     if parts == 1:
-        run(target, kept, offset, tile, 1)
-        return
+        launch = _launch(program, limits, kept, reduced, offsets, target.dtype, tile, 1)
+        return _only(backend, launch)
     partial = accumulator(target.dtype)
-    memory = backend.allocate(count * parts * partial.itemsize)
-    scratch = backend.view(memory, Layout((count * parts,), (1,)), partial)
     # Results in the order of the kept axes, as far apart as there are parts.
     steps = _dense(kept.lengths, parts)
-    run(scratch, Axes(kept.lengths, (*kept.strides[:-1], steps)), 0, tile, parts)
+    first = Axes(kept.lengths, (*kept.strides[:-1], steps))
+    offsets[-1] = 0
+    launch = _launch(program, limits, first, reduced, offsets, partial, tile, parts)
     assert program.reduction is not None
-    last = Reduction(program.reduction.op, 0, partial)
-    again = Program((partial,), (), (), (), last)
+    again = Program((partial,), (), (), (), Reduction(program.reduction.op, 0, partial))
+    rest = Axes(kept.lengths, (steps, kept.strides[-1]))
     inner = Axes((parts,), ((1,),))
-    run = _Launch(backend, again, [scratch], (), inner, [0])
-    tile = _tile(kept, inner, limits)
-    run(target, Axes(kept.lengths, (steps, kept.strides[-1])), offset, tile, 1)
+    tile = _tile(rest, inner, limits)
+    last = _launch(again, limits, rest, inner, [0, offset], target.dtype, tile, 1)
+    nbytes = kept.size * parts * partial.itemsize
+
+    def work(views: Sequence[GridView], scalars: Sequence[np.generic]) -> None:
+        scratch = backend.allocate(nbytes)
+        *operands, target = [view.memory for view in views]
+        launch.start(backend, [*operands, scratch], scalars)
+        last.start(backend, [scratch, target], ())
+
+    return work
 
 
-class _Launch:
-    """What launches of one program have in common."""
+def _only(
+    backend: GridBackend, launch: Launch
+) -> Callable[[Sequence[GridView], Sequence[np.generic]], None]:
+    def work(views: Sequence[GridView], scalars: Sequence[np.generic]) -> None:
+        launch.start(backend, [view.memory for view in views], scalars)
 
-    def __init__(
-        self,
-        backend: GridBackend,
-        program: Program,
-        views: Sequence[GridView],
-        scalars: Sequence[Any],
-        reduced: Axes,
-        offsets: Sequence[int],
-    ) -> None:
-        self.backend = backend
-        self.program = program
-        self.views = views
-        self.scalars = scalars
-        self.reduced = reduced
-        self.offsets = offsets
+    return work
 
-    def __call__(
-        self, target: GridView, kept: Axes, offset: int, tile: Tile | None, parts: int
-    ) -> None:
-        """Reduce into ``target``; by work items where there is no tile."""
-        reduced = self.reduced
-        wide = is_wide([*self.offsets, offset], (kept, reduced))
-        sizes = (len(kept.lengths), len(reduced.lengths), wide)
-        grid: tuple[int, ...]
-        group: tuple[int, ...]
-        if tile is None:
-            kernel = reduce_by_item(self.program, *sizes, target.dtype)
-            items = self.backend.limits.items
-            grid, group = (-(-kept.size // items) * items,), (items,)
-        else:
-            kernel = reduce_by_group(self.program, *sizes, tile, target.dtype)
-            grid = (parts * tile.items, -(-kept.size // tile.width))
-            group = (tile.items, 1)
-        numbers = [kept.size, reduced.size, *self.offsets, offset]
-        numbers += kept.lengths[1:]
-        numbers += reduced.lengths[1:]
-        for row in kept.strides[:-1]:
-            numbers += row
-        for row in reduced.strides:
-            numbers += row
-        numbers += kept.strides[-1]
-        memories = [*[view.memory for view in self.views], target.memory]
-        self.backend.run(kernel, grid, group, [*memories, *self.scalars, *numbers])
+
+def _launch(
+    program: Program,
+    limits: Limits,
+    kept: Axes,
+    reduced: Axes,
+    offsets: Sequence[int],
+    dtype: np.dtype[Any],
+    tile: Tile | None,
+    parts: int,
+) -> Launch:
+    """One launch into results of a dtype; by work items where there is no tile."""
+    wide = is_wide(offsets, (kept, reduced))
+    sizes = (len(kept.lengths), len(reduced.lengths), wide)
+    grid: tuple[int, ...]
+    group: tuple[int, ...]
+    if tile is None:
+        kernel = reduce_by_item(program, *sizes, dtype)
+        items = limits.items
+        grid, group = (-(-kept.size // items) * items,), (items,)
+    else:
+        kernel = reduce_by_group(program, *sizes, tile, dtype)
+        grid = (parts * tile.items, -(-kept.size // tile.width))
+        group = (tile.items, 1)
+    numbers = [kept.size, reduced.size, *offsets]
+    numbers += kept.lengths[1:]
+    numbers += reduced.lengths[1:]
+    for row in kept.strides[:-1]:
+        numbers += row
+    for row in reduced.strides:
+        numbers += row
+    numbers += kept.strides[-1]
+    return Launch.of(kernel, grid, group, numbers)
 
 
 def _tile(kept: Axes, reduced: Axes, limits: Limits) -> Tile:
