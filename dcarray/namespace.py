@@ -406,6 +406,7 @@ from .api.joining import (
 )
 from .api.kernels import (
     kernel,
+    vectorize,
 )
 from .api.manipulation import (
     atleast_1d,
@@ -546,7 +547,6 @@ from .api.utility import (
     shape,
     shares_memory,
     size,
-    vectorize,
 )
 from .array import (
     DeviceArray,

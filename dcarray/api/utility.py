@@ -30,7 +30,6 @@ __all__ = [
     "shape",
     "shares_memory",
     "size",
-    "vectorize",
 ]
 
 
@@ -175,12 +174,3 @@ mgrid = _Grid(np.mgrid)
 ogrid = _Grid(np.ogrid)
 r_ = _Grid(np.r_)
 c_ = _Grid(np.c_)
-
-
-class vectorize(np.vectorize):
-    """`numpy.vectorize`, with `DeviceArray`s as results."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if getattr(self, "pyfunc", _missing) is _missing:
-            return super().__call__(*args, **kwargs)
-        return on_host(DeviceArray, super().__call__, *args, **kwargs)

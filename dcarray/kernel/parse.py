@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -23,8 +24,9 @@ from .elements import Frame, describe
 from .expressions import NUMBERS
 from .source import Source, source_of
 from .views import View
+from .walk import rebuild, rebuild_body
 
-__all__ = ["Parser", "parse"]
+__all__ = ["Parser", "parse", "unmarked"]
 
 DType: TypeAlias = np.dtype[Any]
 
@@ -37,6 +39,7 @@ def parse(
     function: Callable[..., Any],
     operands: Sequence[DType | nodes.Array],
     name: str | None = None,
+    learns: bool = False,
 ) -> nodes.Kernel:
     """Specialise a function for its operands.
 
@@ -48,6 +51,8 @@ def parse(
         For each parameter, the dtype of a scalar, or an array, under any name.
     name : str, optional
         Name of the kernel; that of the function by default.
+    learns : bool
+        Whether numbers of Python take the dtype of what they meet, also in loops.
 
     Returns
     -------
@@ -74,6 +79,7 @@ def parse(
             parameters.append(nodes.Value(label, operand))
             arguments.append(nodes.Name(label, operand))
     parser = Parser()
+    parser.learns = learns
     parser.taken.update(source.parameters)
     frame = Frame(source)
     returned = parser.inline(frame, source.tree, function, arguments)
@@ -81,9 +87,21 @@ def parse(
     if not isinstance(results, tuple):
         results = (results,)
     typed = tuple(infer.convert(item, infer.dtype_of(item)) for item in results)
-    return nodes.Kernel(
+    kernel = nodes.Kernel(
         name or source.tree.name, tuple(parameters), tuple(parser.statements), typed
     )
+    return unmarked(kernel) if learns else kernel
+
+
+def unmarked(kernel: nodes.Kernel) -> nodes.Kernel:
+    """Without weak dtypes, which have a meaning only while a kernel is read."""
+
+    def change(node: nodes.Scalar) -> nodes.Scalar:
+        dtype = infer.strong(node.dtype)
+        return node if dtype is node.dtype else replace(node, dtype=dtype)
+
+    results = tuple([rebuild(item, change) for item in kernel.results])
+    return replace(kernel, body=rebuild_body(kernel.body, change), results=results)
 
 
 class Parser(Branches):

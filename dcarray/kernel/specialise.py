@@ -15,7 +15,7 @@ import numpy as np
 
 from . import infer, nodes
 from .elements import Frame
-from .parse import Parser
+from .parse import Parser, unmarked
 from .rewrite import simplify
 from .source import Source, source_of
 from .verify import verify
@@ -200,7 +200,7 @@ def specialise(
     )
     return _lean(
         Specialised(
-            simplify(_unmarked(verify(kernel))),
+            simplify(unmarked(verify(kernel))),
             tuple(roles),
             (),
             source,
@@ -210,16 +210,6 @@ def specialise(
             parser.atomics,
         )
     )
-
-
-def _unmarked(kernel: nodes.Kernel) -> nodes.Kernel:
-    """Without weak dtypes, which have a meaning only while a kernel is read."""
-
-    def change(node: nodes.Scalar) -> nodes.Scalar:
-        dtype = infer.strong(node.dtype)
-        return node if dtype is node.dtype else replace(node, dtype=dtype)
-
-    return replace(kernel, body=rebuild_body(kernel.body, change))
 
 
 def _plain(name: str) -> str:

@@ -35,7 +35,7 @@ def body_kernel(
         A scalar function: parameters are `Value`, there is a result for each output.
     """
     if op.body is not None:
-        kernel = parse(op.body, dtypes, op.name)
+        kernel = parse(op.body, dtypes, op.name, op.composed)
     else:
         names = [nodes.Name(f"x{place}", dtype) for place, dtype in enumerate(dtypes)]
         parameters = tuple(nodes.Value(item.name, item.dtype) for item in names)

@@ -34,7 +34,7 @@ def test_nonsense_ends_with_status_2(
 
 def test_every_example_is_in_the_demo() -> None:
     there = {path.stem for path in examples_folder().glob("*.py")}
-    assert there == set(PROGRAMS)
+    assert there - {"kernels"} == set(PROGRAMS)  # it is no program of NumPy's
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

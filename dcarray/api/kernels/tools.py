@@ -20,7 +20,7 @@ from ...kernel.specialise import ArrayOf, Operand, Specialised, over_grid
 from ...kernel.walk import expressions, parts, statements
 
 if TYPE_CHECKING:
-    from .decorator import Kernel
+    from .user_kernel import Kernel
 
 __all__ = ["TARGETS", "checked", "kernels_of", "source", "types_of"]
 
@@ -109,7 +109,7 @@ def checked(kernel: Kernel) -> Iterator[tuple[str, Exception | None]]:
 
 def kernels_of(path: str) -> list[Kernel]:
     """The kernels that a file defines; the file is run, but not as a program."""
-    from .decorator import Kernel
+    from .user_kernel import Kernel
 
     space = runpy.run_path(path, run_name="dcarray.check")
     file = os.path.abspath(path)

@@ -1,0 +1,334 @@
+"""What `dc.kernel` makes of a function."""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...backends.registry import backend_for
+from ...config import current
+from ...errors import KernelTypeError, LaunchError
+from ...kernel.calls import MEANINGS
+from ...kernel.source import source_of
+from ...kernel.specialise import Specialised, over_grid, specialise
+from ...ops.elementwise import BY_UFUNC
+from .arguments import bound, operands
+from .launching import interpret, launch
+
+__all__ = ["Kernel", "Launcher"]
+
+Size: TypeAlias = int | Sequence[int]
+Sizes: TypeAlias = tuple[int, ...]
+
+MEANINGS.update(BY_UFUNC)
+
+_MOST = 256
+"""Specialisations that a kernel keeps."""
+
+
+class Kernel:
+    """A function in the kernel language, to be run over a grid of work items.
+
+    ``kernel[grid, group](*arguments)`` runs it over ``grid`` work items in groups of
+    ``group``, each a number or a tuple of up to three; the grid is a whole number of
+    groups along each axis.  ``kernel[grid](*arguments)`` leaves the groups to the
+    device, and ``kernel(*arguments)`` takes the shape of the first array that the
+    kernel stores to for a grid; both are for kernels in which work items do not meet.
+
+    Attributes
+    ----------
+    function : callable
+        The Python function.
+    """
+
+    def __init__(self, function: Callable[..., Any], constants: Sequence[str]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.source_code = source_of(function)
+        unknown = set(constants) - set(self.source_code.parameters)
+        if unknown:
+            tree = self.source_code.tree
+            self.source_code.fail(tree, f"has no parameter {min(unknown)!r}")
+        self.constants = frozenset(constants)
+        self._known: dict[Any, Specialised] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.source_code.tree.name}>"
+
+    @property
+    def body(self) -> Callable[..., Any]:
+        """What another kernel that calls this one runs."""
+        return self.function
+
+    def __getitem__(self, sizes: Any) -> Launcher:
+        if isinstance(sizes, tuple) and len(sizes) == 2:
+            return Launcher(self, _sizes(self, sizes[0]), _sizes(self, sizes[1]))
+        return Launcher(self, _sizes(self, sizes), None)
+
+    def __call__(
+        self, *arguments: Any, size: Size | None = None, **constants: Any
+    ) -> None:
+        """Run over a grid of this size, or of the shape of the first array that the
+        kernel stores to."""
+        grid = None if size is None else _sizes(self, size)
+        self.run(arguments, constants, grid, None)
+
+    @property
+    def interpret(self) -> Interpreted:
+        """The kernel as plain Python: ``kernel.interpret[grid, group](*arguments)``.
+
+        Work items run one after the other, up to their barriers, so that ``print`` and
+        breakpoints in the kernel work.
+        """
+        return Interpreted(self)
+
+    def source(
+        self,
+        target: str,
+        *arguments: Any,
+        group: Sequence[int] | None = None,
+        **constants: Any,
+    ) -> str:
+        """The text that is generated.
+
+        Parameters
+        ----------
+        target : {"cuda", "opencl", "metal", "llvm"}
+        *arguments
+            What the kernel is called with, or its types: a dtype for a number, a pair
+            of a dtype and a number of axes for an array.  Without any, annotations and
+            the use of the parameters tell.
+        group : sequence of int, optional
+            Work items of a group, for ``kernel[grid, group]``.
+        **constants
+            As in a call.
+
+        Raises
+        ------
+        KernelSyntaxError, KernelTypeError
+            What is wrong with the kernel, and where.
+        UnsupportedError
+            The language lacks a dtype or an operation.
+
+        Examples
+        --------
+        >>> print(scale.source("opencl", (np.float32, 1), (np.float32, 1), np.float32))
+        ... # doctest: +SKIP
+        """
+        from .tools import source  # renderers load when somebody asks
+
+        return source(self, target, arguments, group, constants)
+
+    def specialised(
+        self,
+        types: Sequence[Any],
+        constants: Mapping[str, Any],
+        group: tuple[int, int, int] | None,
+        axes: int = 0,
+    ) -> Specialised:
+        """The kernel for arguments of these types; see `kernel.specialise`."""
+        checks = current().bounds_check
+        key = (tuple(types), tuple(sorted(constants.items())), group, checks, axes)
+        try:
+            found = self._known.get(key)
+        except TypeError:
+            raise KernelTypeError(
+                f"{self.source_code.tree.name}: constants are numbers, tuples, dtypes "
+                f"and functions, got {dict(constants)}"
+            ) from None
+        if found is not None and found.is_current():
+            return found
+        with self._lock:
+            if axes:
+                base = self.specialised_anew(types, constants, group, checks)
+                found = over_grid(base, axes)
+            else:
+                found = self.specialised_anew(types, constants, group, checks)
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[key] = found
+        return found
+
+    def specialised_anew(
+        self,
+        types: Sequence[Any],
+        constants: Mapping[str, Any],
+        group: tuple[int, int, int] | None,
+        checks: bool,
+    ) -> Specialised:
+        """The kernel for arguments of these types, read once more."""
+        return specialise(self.function, types, constants, group, checks)
+
+    def split(
+        self, arguments: Sequence[Any], constants: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments that are given to the device, and those that are known."""
+        source = self.source_code
+        given: list[Any] = []
+        known = dict(constants)
+        for place, label in enumerate(source.parameters):
+            if place < len(arguments):
+                value = arguments[place]
+            elif label in known:
+                value = known.pop(label)
+            else:
+                continue
+            if label in self.constants:
+                known[label] = value.item() if isinstance(value, np.generic) else value
+            else:
+                given.append(value)
+        return [*given, *arguments[len(source.parameters) :]], known
+
+    def run(
+        self,
+        arguments: Sequence[Any],
+        constants: Mapping[str, Any],
+        grid: Sizes | None,
+        group: Sizes | None,
+    ) -> None:
+        """Run over a grid; see the class."""
+        name = self.source_code.tree.name
+        arguments, constants = self.split(arguments, constants)
+        device = bound(name, arguments)
+        given, types = operands(name, arguments, device)
+        backend = backend_for("cpu" if device.kind == "auto" else str(device))
+        if group is not None:
+            assert grid is not None
+            whole = (*group, 1, 1)[:3]
+            _check(name, grid, group, backend)
+            found = self.specialised(types, constants, (whole[0], whole[1], whole[2]))
+            lengths = grid
+        else:
+            if grid is None:
+                grid = self.grid_of(given, types, constants)
+            found = self.specialised(types, constants, None, len(grid))
+            lengths = grid
+            group = _group(grid, backend)
+            grid = tuple(
+                [-(-n // m) * m for n, m in zip(reversed(lengths), group, strict=True)]
+            )
+        if math.prod(lengths):
+            launch(found, given, lengths, grid, group, device)
+
+    def grid_of(
+        self, given: Sequence[Any], types: Sequence[Any], constants: Mapping[str, Any]
+    ) -> Sizes:
+        """The shape of the first array that the kernel stores to."""
+        name = self.source_code.tree.name
+        written = self.specialised(types, constants, None).written
+        if not written:
+            raise LaunchError(f"{name}: it stores to no array: give a size")
+        found = tuple(given[written[0]].shape)
+        if len(found) > 3:
+            raise LaunchError(
+                f"{name}: an array of {len(found)} axes is no grid: give a size"
+            )
+        return found
+
+
+class Launcher:
+    """A kernel with a grid: call it with the arguments."""
+
+    __slots__ = ("grid", "group", "kernel")
+
+    def __init__(self, kernel: Kernel, grid: Sizes, group: Sizes | None) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self.group = group
+
+    def __call__(self, *arguments: Any, **constants: Any) -> None:
+        """Run the kernel over the grid."""
+        self.kernel.run(arguments, constants, self.grid, self.group)
+
+
+class Interpreted:
+    """A kernel that runs as plain Python; see `Kernel.interpret`."""
+
+    __slots__ = ("kernel",)
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def __getitem__(self, sizes: Any) -> Callable[..., None]:
+        found = self.kernel[sizes]
+        return functools.partial(self._run, found.grid, found.group)
+
+    def __call__(
+        self, *arguments: Any, size: Size | None = None, **constants: Any
+    ) -> None:
+        """Run over a grid of this size, or of the shape of the first array that the
+        kernel stores to."""
+        grid = None if size is None else _sizes(self.kernel, size)
+        self._run(grid, None, *arguments, **constants)
+
+    def _run(
+        self,
+        grid: Sizes | None,
+        group: Sizes | None,
+        *arguments: Any,
+        **constants: Any,
+    ) -> None:
+        kernel = self.kernel
+        name = kernel.source_code.tree.name
+        given, known = kernel.split(arguments, constants)
+        given, types = operands(name, given, bound(name, given))
+        if grid is None:
+            grid = kernel.grid_of(given, types, known)
+        if group is None:
+            group = (1,) * len(grid)
+        _check(name, grid, group, backend_for("cpu"))
+        interpret(kernel.function, grid, group, given, types, known)
+
+
+def _flat(sizes: Sequence[Any]) -> bool:
+    return all(isinstance(n, (int, np.integer)) for n in sizes)
+
+
+def _sizes(kernel: Kernel, given: Any) -> Sizes:
+    found = (given,) if isinstance(given, (int, np.integer)) else tuple(given)
+    if not 1 <= len(found) <= 3 or not _flat(found) or any(n < 0 for n in found):
+        name = kernel.source_code.tree.name
+        raise LaunchError(f"{name}: a grid has one to three lengths, got {given!r}")
+    return tuple([int(n) for n in found])
+
+
+def _check(name: str, grid: Sizes, group: Sizes, backend: Any) -> None:
+    """Refuse groups that do not fill the grid, or that the device cannot have."""
+    facts: dict[str, Any] = {"device": backend.device, "kernel": name, "grid": grid}
+    if len(grid) != len(group):
+        raise LaunchError(f"a grid {grid} in groups of {group}", **facts)
+    if any(m < 1 or n % m for n, m in zip(grid, group, strict=True)):
+        padded = tuple([-(-n // max(m, 1)) * max(m, 1) for n, m in zip(grid, group)])
+        raise LaunchError(
+            f"groups of {group} do not fill the grid",
+            hint=f"round it up to {padded} and let the kernel look where it is",
+            **facts,
+        )
+    limits = getattr(backend, "limits", None)
+    most = limits.group if limits is not None else 1 << 16
+    if math.prod(group) > most:
+        raise LaunchError(
+            f"groups of {group}; a group has {most} items at most", **facts
+        )
+
+
+def _group(lengths: Sizes, backend: Any) -> Sizes:
+    """A group for a grid, the device's first axis first."""
+    limits = getattr(backend, "limits", None)
+    items = limits.items if limits is not None else 1024
+    found = []
+    for place, length in enumerate(reversed(lengths)):
+        share = min(items, 32) if place == 0 and len(lengths) > 1 else items
+        size = 1
+        while size < min(share, length):
+            size *= 2
+        size = min(size, max(share, 1))
+        found.append(size)
+        items = max(1, items // size)
+    return tuple(found)
