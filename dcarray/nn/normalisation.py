@@ -299,7 +299,7 @@ def _in_groups(name: str, x: Any, groups: int, layout: str) -> Norm:
         shape = (given.shape[0], *split, *given.shape[2:])
         kept = (1, *split) + (1,) * (given.ndim - 2)
         axes = tuple(range(2, given.ndim + 1))
-    shaped = wide(name, given).reshape(shape)
+    shaped = wide(name, given.reshape(shape))
     return Norm(name, given, shaped, axes, kept, (channels,))
 
 

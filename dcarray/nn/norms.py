@@ -79,7 +79,7 @@ class Norm:
             normal = normal * self.parameter("weight", weight, 1.0)
         if bias is not None:
             normal = normal + self.parameter("bias", bias, 0.0)
-        return narrowed(normal.reshape(self.given.shape), self.given)
+        return narrowed(normal, self.given).reshape(self.given.shape)
 
     def gradient_of(self, gradient: Any) -> Any:
         """The gradient in the result, shaped as x."""
@@ -89,7 +89,7 @@ class Norm:
             f"{self.name}: a gradient of shape {tuple(array.shape)}, takes "
             f"{tuple(self.given.shape)}",
         )
-        return wide(self.name, array).reshape(self.x.shape)
+        return wide(self.name, array.reshape(self.x.shape))
 
     def back(
         self, g: Any, weight: Any, normal: Any, factor: Any, centred: bool = True
@@ -99,7 +99,7 @@ class Norm:
         rest = g - normal * self.mean(g * normal)
         if centred:
             rest = rest - self.mean(g)
-        return narrowed((rest * factor).reshape(self.given.shape), self.given)
+        return narrowed(rest * factor, self.given).reshape(self.given.shape)
 
     def of_parameters(self, x: Any) -> Any:
         """The gradient in weight or bias: sums over what they were repeated along."""

@@ -30,8 +30,11 @@ def channelwise(x: HostArray, w: HostArray, window: Window, y: HostArray) -> Non
         (channels of x, channels of y for each, \\*kernel)
     window : Window
     """
-    taps = list(_overlaps(x.shape[2:], y.shape[2:], window))
     whole = y.reshape(*x.shape[:2], w.shape[1], *y.shape[2:], copy=False)
+    if max(window.stride) == 1 and y.strides[-1] == y.itemsize:
+        _by_channels(lambda key: _shifted(x[key], w[key[1]], window, whole[key]), x, y)
+        return
+    taps = list(_overlaps(x.shape[2:], y.shape[2:], window))
 
     def run(key: tuple[slice, slice]) -> None:
         source, target, weights = x[key], whole[key], w[key[1]]
@@ -45,10 +48,62 @@ def channelwise(x: HostArray, w: HostArray, window: Window, y: HostArray) -> Non
     _by_channels(run, x, y)
 
 
+def _shifted(x: HostArray, w: HostArray, window: Window, y: HostArray) -> None:
+    """Store in ``y`` a convolution of stride 1, its planes laid end to end: a tap is a
+    distance, and loops are as long as a plane.  What runs over the end of a row is not
+    stored.
+
+    Parameters
+    ----------
+    x : ndarray
+        (images, channels, \\*positions)
+    w : ndarray
+        (channels, channels of y for each, \\*kernel)
+    window : Window
+    y : ndarray
+        (images, channels, channels of y for each, \\*positions)
+    """
+    given = zip(y.shape[3:], window.kernel, window.dilation)
+    extents = [n + (k - 1) * d for n, k, d in given]
+    padded = np.zeros((*x.shape[:2], *extents), y.dtype)
+    inner, outer = [], []
+    for n, m, low in zip(x.shape[2:], extents, window.low):
+        first, stop = max(0, -low), min(n, m - low)
+        outer.append(slice(first, max(first, stop)))
+        inner.append(slice(first + low, max(first, stop) + low))
+    padded[at(inner)] = x[at(outer)]
+    steps = [math.prod(extents[k + 1 :]) for k in range(len(extents))]
+    reach = sum(
+        (k - 1) * d * s for k, d, s in zip(window.kernel, window.dilation, steps)
+    )
+    flat = padded.reshape(*x.shape[:2], -1)
+    count = flat.shape[2] - reach
+    total = np.empty(flat.shape, y.dtype)
+    made = np.empty((*x.shape[:2], count), y.dtype)
+    places = tuple([slice(n) for n in y.shape[3:]])
+    for k in range(w.shape[1]):
+        total.fill(0)
+        sums = total[..., :count]
+        for tap in np.ndindex(*window.kernel):
+            start = sum(t * d * s for t, d, s in zip(tap, window.dilation, steps))
+            weights = w[(slice(None), k, *tap)][:, None]
+            np.multiply(flat[..., start : start + count], weights, out=made)
+            np.add(sums, made, out=sums)
+        y[:, :, k] = total.reshape(padded.shape)[at(places)]
+
+
 def channelwise_adjoint(
     gradient: HostArray, w: HostArray, window: Window, x: HostArray
 ) -> None:
     """Store in ``x`` the input gradient of `channelwise`."""
+    if w.shape[1] == 1 and max(window.stride) == 1:
+        # The same, with the kernel turned round.
+        given = zip(window.kernel, window.dilation, window.low)
+        low = tuple([(k - 1) * d - before for k, d, before in given])
+        turned = np.flip(w, tuple(range(2, w.ndim)))
+        again = Window(window.kernel, window.stride, low, window.dilation)
+        channelwise(gradient, turned, again, x)
+        return
     taps = list(_overlaps(x.shape[2:], gradient.shape[2:], window))
     shape = (*x.shape[:2], w.shape[1], *gradient.shape[2:])
     whole = gradient.reshape(shape, copy=False)
