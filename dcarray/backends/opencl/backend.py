@@ -92,6 +92,7 @@ class OpenClBackend(GridBackend):
         )
         self._options = self._build_options()
         self._enqueuing = threading.Lock()
+        self._arguments: dict[int, list[Any]] = {}
 
     def _build_options(self) -> list[str]:
         correct = self._cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
@@ -175,7 +176,7 @@ class OpenClBackend(GridBackend):
         given = [x.buffer if isinstance(x, Block) else x for x in arguments]
         try:
             with self._enqueuing:  # a function remembers its arguments
-                function.set_args(*given)
+                self._set_arguments(function, given)
                 self._cl.enqueue_nd_range_kernel(
                     self._queue, function, tuple(grid), tuple(group)
                 )
@@ -183,6 +184,17 @@ class OpenClBackend(GridBackend):
             raise LaunchError(
                 str(error), device=self.device, kernel=kernel.name, grid=tuple(grid)
             ) from None
+
+    def _set_arguments(self, function: Any, given: list[Any]) -> None:
+        """Say what the function shall run on; what it knows already takes time, too."""
+        known = self._arguments.pop(id(function), None)
+        if known is None:
+            function.set_args(*given)
+        else:
+            for place, (new, old) in enumerate(zip(given, known, strict=True)):
+                if new is not old:
+                    function.set_arg(place, new)
+        self._arguments[id(function)] = given
 
     def synchronize(self) -> None:
         """Wait until all that was launched has ended."""
