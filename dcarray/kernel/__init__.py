@@ -9,6 +9,8 @@ alone.  Nothing here knows an operation of the library, a renderer or a device.
 
 from __future__ import annotations
 
+from typing import Any
+
 from .grid import (
     atomic_add,
     atomic_and,
@@ -28,7 +30,15 @@ from .grid import (
     shared,
 )
 
+_SUBGROUPS = """
+    lane_id subgroup_add subgroup_all subgroup_any subgroup_ballot subgroup_id
+    subgroup_max subgroup_min subgroup_shuffle subgroup_shuffle_down subgroup_shuffle_up
+    subgroup_shuffle_xor
+""".split()
+"""Words that load when somebody asks for them."""
+
 __all__ = [
+    *_SUBGROUPS,
     "atomic_add",
     "atomic_and",
     "atomic_compare_exchange",
@@ -46,3 +56,11 @@ __all__ = [
     "local_size",
     "shared",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBGROUPS:
+        from . import subgroups
+
+        return getattr(subgroups, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -57,6 +57,7 @@ __all__ = [
     "cos",
     "cosh",
     "divide",
+    "dtype_of",
     "epsilon",
     "equal",
     "exp",
@@ -316,11 +317,11 @@ PRIMITIVES: dict[str, Primitive] = {
 
 # ------------------------------------------------------------------------- facts
 class Fact:
-    """Something that is known from a dtype: a Python bool, int or float."""
+    """Something that is known from a dtype: a Python bool, int or float, or a dtype."""
 
     __slots__ = ("name", "rule")
 
-    def __init__(self, name: str, rule: Callable[[DType], bool | int | float]) -> None:
+    def __init__(self, name: str, rule: Callable[[DType], Any]) -> None:
         self.name = name
         self.rule = rule
 
@@ -377,6 +378,7 @@ largest = Fact("largest", _largest)
 smallest = Fact("smallest", _smallest)
 exponent_bits = Fact("exponent_bits", _exponent_bits)
 fraction_bits = Fact("fraction_bits", _fraction_bits)
+dtype_of = Fact("dtype_of", lambda dtype: dtype)
 epsilon = Fact("epsilon", lambda dtype: float(np.finfo(dtype).eps))
 
 

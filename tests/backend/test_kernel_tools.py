@@ -17,6 +17,8 @@ from dcarray.api.kernels.tools import TARGETS, checked
 from dcarray.backends import registry
 from dcarray.backends.registry import counted
 from dcarray.cli import main
+from dcarray.render.cuda import OPTIONS
+from tests import nvrtc
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "kernels.py"
 
@@ -48,6 +50,14 @@ def test_every_target_has_a_text(example: ModuleType, name: str) -> None:
     assert "define void" in texts["llvm"]
     assert all("float" in text for text in texts.values())
     assert "double" not in texts["metal"]
+
+
+@pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_120"])
+def test_cuda_compiles(example: ModuleType, architecture: str) -> None:
+    for name in KERNELS:
+        text = getattr(example, name).source("cuda")
+        assert "dc_" + name in nvrtc.compiled(text, architecture, OPTIONS)
 
 
 def test_source_for_given_types(example: ModuleType) -> None:

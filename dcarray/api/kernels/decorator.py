@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from ... import kernel as language
 from ...kernel import grid as words
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class Decorator:
 
     def __repr__(self) -> str:
         return "<dcarray.kernel>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("subgroup_") or name == "lane_id":
+            return getattr(language, name)
+        raise AttributeError(f"dcarray.kernel has no {name!r}")
 
     @overload
     def __call__(self, function: Callable[..., Any], /) -> Kernel: ...
