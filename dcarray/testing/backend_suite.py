@@ -23,7 +23,7 @@ from ..ops import (
 from ..ops.program import Inner, Program, Reduction
 from ..ops.spec import LIBRARY, Op
 from . import operands
-from .workbench import Workbench, node, single
+from .workbench import Workbench, node, single, together
 
 __all__ = ["BackendSuite"]
 
@@ -34,6 +34,9 @@ ROWS = (contraction, indexing, reduction, solving, statistics, transforms)
 """Modules whose rows enter `LIBRARY` when they are imported."""
 
 FLOAT = np.dtype(np.float32)
+AXES = ((0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2))
+TOGETHER = 12
+"""Rows in one program: a device may take no more than 31 blocks of memory."""
 SHAPES = ((), (0,), (1,), (7,), (3, 5), (2, 0, 3), (2, 3, 4), (1, 9), (100003,))
 
 
@@ -192,34 +195,39 @@ class BackendSuite(Workbench):
     # ---------------------------------------------------------------------- programs
     def test_every_operation(self) -> None:
         """Each elementwise row, for all dtypes, within its bound."""
+        groups: dict[Any, list[Op]] = {}
         for op in elementwise.TABLE.values():
             for dtypes in operands.signatures(op):
-                self._check_operation(op, dtypes)
+                involved = single(op, dtypes).slot_dtypes()
+                if set(involved) <= self.backend.supported:
+                    key = (dtypes, operands.has_small_second(op, dtypes))
+                    groups.setdefault(key, []).append(op)
+        for (dtypes, _), ops in groups.items():
+            for first in range(0, len(ops), TOGETHER):
+                self._check_operations(ops[first : first + TOGETHER], dtypes)
 
-    def _check_operation(self, op: Op, dtypes: tuple[DType, ...]) -> None:
-        program = single(op, dtypes)
-        if not set(program.slot_dtypes()) <= self.backend.supported:
-            return
-        given = operands.values(op, dtypes)
-        with np.errstate(all="ignore"):
-            found = op.numpy(*given)
-        wanted = found if isinstance(found, tuple) else (found,)
-        for got, want in zip(
-            self.execute(program, given[0].shape, given), wanted, strict=True
-        ):
-            apart = operands.distance(got, want, operands.scale(op, given))
-            limit = op.bound(want.dtype)
-            assert apart <= limit, f"{op.name} of {dtypes}: {apart} ulp"
+    def _check_operations(self, ops: list[Op], dtypes: tuple[DType, ...]) -> None:
+        """Rows over the same operands, in one program: compilers are slow."""
+        given = operands.values(ops[0], dtypes)
+        program = together([(op, op.resolve(dtypes).outputs) for op in ops], dtypes)
+        found = iter(self.execute(program, given[0].shape, given))
+        for op in ops:
+            with np.errstate(all="ignore"):
+                wanted = op.numpy(*given)
+            for want in wanted if isinstance(wanted, tuple) else (wanted,):
+                apart = operands.distance(next(found), want, operands.scale(op, given))
+                limit = op.bound(want.dtype)
+                assert apart <= limit, f"{op.name} of {dtypes}: {apart} ulp"
 
     def test_casts(self) -> None:
         for source in self.dtypes("?bBhHiIlLefdFD"):
-            for target in self.dtypes("?bBhHiIlLefdFD"):
-                if source.kind == "c" and target.kind not in "c?":
-                    continue
-                sent = np.array([0, 1, 2, 3, 100, 7]).astype(source)
-                program = single(elementwise.CAST, (source,), (target,))
-                (got,) = self.execute(program, (6,), [sent])
-                assert got.tobytes() == sent.astype(target).tobytes()
+            codes = "?FD" if source.kind == "c" else "?bBhHiIlLefdFD"
+            targets = list(self.dtypes(codes))
+            sent = np.array([0, 1, 2, 3, 100, 7]).astype(source)
+            rows = [(elementwise.CAST, (target,)) for target in targets]
+            found = self.execute(together(rows, (source,)), (6,), [sent])
+            for got, target in zip(found, targets, strict=True):
+                assert got.tobytes() == sent.astype(target).tobytes(), (source, target)
 
     def test_shapes(self) -> None:
         rng = np.random.default_rng(2)
@@ -288,15 +296,16 @@ class BackendSuite(Workbench):
 
     # --------------------------------------------------------------------- reductions
     def test_reductions(self) -> None:
-        """All of them, over all choices of axes, with what makes their operand."""
+        """All of them, with the choices of axes in turn: each row meets each choice."""
         rows = (
             *(reduction.SUM, reduction.PROD, reduction.MIN, reduction.MAX),
             *(reduction.ANY, reduction.ALL),
         )
-        for op in rows:
-            codes = "?" if op in (reduction.ANY, reduction.ALL) else "lLfdFD"
-            for dtype in self.dtypes(codes):
-                for axes in ((0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2)):
+        for place, op in enumerate(rows):
+            is_logic = op in (reduction.ANY, reduction.ALL)
+            for turn, dtype in enumerate(self.dtypes("?" if is_logic else "lLfdFD")):
+                first = (place + turn) % len(AXES)
+                for axes in AXES if is_logic else AXES[first : first + 1]:
                     self._check_reduction(op, dtype, axes)
 
     def _check_reduction(self, op: Op, dtype: DType, axes: tuple[int, ...]) -> None:

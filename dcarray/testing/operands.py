@@ -11,6 +11,7 @@ from ..ops.spec import Op
 
 __all__ = [
     "distance",
+    "has_small_second",
     "library_calls",
     "moderate",
     "scale",
@@ -61,11 +62,16 @@ def values(op: Op, dtypes: tuple[DType, ...]) -> list[HostArray]:
     """Operands that the row takes: no negative exponents of integers, and no shifts
     beyond the width."""
     found = [moderate(dtype, seed=place) for place, dtype in enumerate(dtypes)]
-    if op.name in ("left_shift", "right_shift") or (
-        op.name == "power" and dtypes[1].kind == "i"
-    ):
+    if has_small_second(op, dtypes):
         found[1] = np.abs(found[1]) % 8
     return found
+
+
+def has_small_second(op: Op, dtypes: tuple[DType, ...]) -> bool:
+    """Whether the second operand is a shift, or an exponent of an integer."""
+    return op.name in ("left_shift", "right_shift") or (
+        op.name == "power" and dtypes[1].kind == "i"
+    )
 
 
 def scale(op: Op, given: list[HostArray]) -> HostArray | None:

@@ -12,7 +12,7 @@ from ..layout import Layout
 from ..ops.program import Inner, Node, Program
 from ..ops.spec import Op
 
-__all__ = ["Workbench", "node", "single"]
+__all__ = ["Workbench", "node", "single", "together"]
 
 HostArray = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -116,6 +116,15 @@ def single(
 ) -> Program:
     """A program of one operation over arrays."""
     given = op.resolve(dtypes).outputs if results is None else results
+    return together([(op, given)], dtypes)
+
+
+def together(
+    rows: Sequence[tuple[Op, tuple[DType, ...]]], dtypes: tuple[DType, ...]
+) -> Program:
+    """A program of operations, with the dtypes of their results, over the same
+    arrays."""
     first = len(dtypes)
-    outputs = tuple(range(first, first + len(given)))
-    return Program(dtypes, (), (node(op, tuple(range(first)), given),), outputs)
+    nodes = [node(op, tuple(range(first)), results) for op, results in rows]
+    count = sum([len(results) for _, results in rows])
+    return Program(dtypes, (), tuple(nodes), tuple(range(first, first + count)))
