@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from ... import kernel as language
 from ...kernel import grid as words
 
 if TYPE_CHECKING:
@@ -58,7 +57,9 @@ class Decorator:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("subgroup_") or name == "lane_id":
-            return getattr(language, name)
+            from ...kernel import subgroups  # loads the words of the language
+
+            return getattr(subgroups, name)
         raise AttributeError(f"dcarray.kernel has no {name!r}")
 
     @overload
