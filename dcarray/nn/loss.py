@@ -105,9 +105,10 @@ class _Classes:
             return found if self.weight is None else found * self._along(self.weight)
         places = convert(np.arange(self.count), device=self.given._device)
         chosen = self._along(places) == self._expanded(self.index)
-        weights = 1.0 if self.weight is None else self._along(self.weight)
-        whole = where(chosen, 1.0 - self.smoothing + even, even) * weights
-        return where(self._expanded(self.valid), whole, 0.0).astype(self.x.dtype)
+        whole = chosen.astype(self.x.dtype) * (1.0 - self.smoothing) + even
+        if self.weight is not None:
+            whole = whole * self._along(self.weight)
+        return where(self._expanded(self.valid), whole, 0.0)
 
     def _expanded(self, x: Any) -> Any:
         shape = self.given.shape

@@ -266,7 +266,7 @@ np.nn.max_unpool2d(*np.nn.max_pool2d(x2, 2, return_indices=True), 2, 2, 0, (5, 4
 np.nn.max_unpool2d_gradient(x2, np.nn.max_pool2d(x2, 2, return_indices=True)[1])
 np.nn.max_unpool3d(*np.nn.max_pool3d(x3, 2, return_indices=True), 2, 2, 0, (5, 4, 3))
 np.nn.max_unpool3d_gradient(x3, np.nn.max_pool3d(x3, 2, return_indices=True)[1])
-np.nn.linear(a, a, k[:3])
+np.nn.linear(a, a, v[:3])
 np.nn.linear_gradient(a[:, :3], a, a)
 np.nn.embedding(k, m)
 np.nn.embedding_gradient(m, k[:4], 3, 0)

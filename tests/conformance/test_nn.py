@@ -18,6 +18,7 @@ from dcarray.errors import DTypeError, UnsupportedError
 from dcarray.testing import SimulatedDevice
 
 from .against_numpy import PLACES, everywhere
+from .native_calls import CALLS, operands
 
 RNG = np.random.default_rng(8)
 
@@ -622,3 +623,26 @@ def test_mistakes_say_what_is_taken(number: int) -> None:
     call, kind, message = REFUSED[number]
     with pytest.raises(kind, match=message):
         call()
+
+
+# ------------------------------------------------------------- a device without doubles
+FUNCTIONS = [call for call in CALLS if call.startswith("np.nn.")]
+
+
+@pytest.mark.parametrize("call", FUNCTIONS)
+def test_float32_stays_float32(call: str) -> None:
+    """Nothing on the way is float64 on a device that has none."""
+    given = operands(lambda x: x.astype("f4") if x.dtype == float else x)
+    for name in ("i", "j"):
+        del given[name]
+    del given["c"]
+    with (
+        SimulatedDevice(without=["float64", "complex128"]) as device,
+        dc.config(device=device.label, fallback="error"),
+    ):
+        arrays = {name: dc.asarray(x) for name, x in given.items()}
+        found = eval(call, {"np": dc, **arrays})
+        for one in found if isinstance(found, tuple) else (found,):
+            assert one.device == device.label
+            assert one.dtype in (np.float32, np.int64)
+            one.get()
