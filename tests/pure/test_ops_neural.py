@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -287,6 +288,22 @@ def test_blas_gets_its_threads_back() -> None:
     assert read() == before
     with pytest.raises(ZeroDivisionError), blas.one_blas_thread():
         1 / 0  # noqa: B018
+    assert read() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_child_has_all_threads_of_blas() -> None:
+    controls = blas._controls()
+    if controls is None:
+        pytest.skip("NumPy's BLAS is not OpenBLAS")
+    read, _ = controls
+    before = read()
+    with blas.one_blas_thread():
+        child = os.fork()
+        if not child:
+            os._exit(0 if read() == before else 1)
+        _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
     assert read() == before
 
 

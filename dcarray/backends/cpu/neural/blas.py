@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -67,3 +68,18 @@ def one_blas_thread() -> Iterator[None]:
             _users -= 1
             if _users == 0:
                 write(_before)
+
+
+def _after_fork() -> None:
+    """The threads that asked for one BLAS thread are not in the child."""
+    global _lock, _users
+    _lock = threading.Lock()
+    if _users:
+        _users = 0
+        controls = _controls()
+        assert controls is not None
+        controls[1](_before)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
