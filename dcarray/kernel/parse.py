@@ -280,6 +280,7 @@ class Parser(Branches):
                 continue
             dtype: DType = new.dtype
             whole = variable.dtype.kind == "i" and dtype.kind in "biu"
+            whole = whole and dtype != np.uint64
             found[name] = variable.dtype if whole else dtype
         return found
 

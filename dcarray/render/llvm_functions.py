@@ -274,7 +274,7 @@ class GridScalars(ScalarWriter):
             raise UnsupportedError(f"LLVM: no atomic {operation} of {dtype}")
         bits = f"i{8 * align}"
         name = self.fresh()
-        loop = name[1:]
+        loop = f"{name[1:]}.loop"
         self.lines.extend(
             (
                 f"{name}.first = load {bits}, ptr {place}, align {align}",
