@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -39,6 +41,11 @@ def _folder() -> Path:
     seen = folder.stat()
     if folder.is_symlink() or seen.st_uid != os.getuid() or seen.st_mode & 0o077:
         return Path(tempfile.mkdtemp(prefix="dcarray-metal-simulator-"))
+    week_ago = time.time() - 7 * 86400
+    for path in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another run was faster
+            if path.stat().st_mtime < week_ago:
+                path.unlink()
     return folder
 
 
@@ -53,6 +60,7 @@ def _built(text: str, *flags: str) -> Path:
     key = "\0".join([text, *FLAGS, *flags]).encode() + _headers()
     path = _folder() / f"{hashlib.sha256(key).hexdigest()[:32]}.so"
     if path.exists():
+        path.touch()
         return path
     found = compiler()
     if found is None:

@@ -452,6 +452,6 @@ def installed(simulator: Simulator) -> Iterator[Simulator]:
     finally:
         for name, module in before.items():
             if module is None:
-                del sys.modules[name]
+                sys.modules.pop(name, None)
             else:
                 sys.modules[name] = module
