@@ -20,6 +20,7 @@ from numpy.linalg._linalg import (
 
 from .api import calling, contraction, elementwise
 from .api.calling import served
+from .api.conversion import as_array
 from .api.coverage import native
 from .array import DeviceArray
 from .array.fallback import on_host
@@ -39,6 +40,7 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "gemm",
     "inv",
     "lapack_lite",
     "lstsq",
@@ -74,6 +76,39 @@ outer = served(rows.OUTER)
 def matmul(x1: Any, x2: Any, /) -> Any:
     """Matrix product, as `numpy.linalg.matmul`."""
     return elementwise.matmul(x1, x2)
+
+
+@native
+def gemm(
+    a: Any,
+    b: Any,
+    c: Any = None,
+    alpha: Any = 1,
+    beta: Any = 0,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> Any:
+    """``alpha * a @ b + beta * c``, as BLAS has it.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Matrices, or stacks of them.
+    c : array_like, optional
+        Added to the product; it broadcasts.
+    alpha, beta : scalar
+    transpose_a, transpose_b : bool
+        Whether the matrices of a factor are transposed first; nothing is copied.
+    """
+    first, second = as_array(a), as_array(b)
+    if transpose_a:
+        first = matrix_transpose(first)
+    if transpose_b:
+        second = matrix_transpose(second)
+    found = elementwise.matmul(first, second)
+    if alpha != 1:
+        found = found * alpha
+    return found if c is None or beta == 0 else found + as_array(c) * beta
 
 
 @native

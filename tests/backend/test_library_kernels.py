@@ -297,6 +297,7 @@ def test_membership(code: str) -> None:
     x, y = shuffled(code, (6, 50)), shuffled(code, 31)
     check(lambda np, x, y: np.isin(x, y), x, y)
     check(lambda np, x, y: np.isin(x, y[:0], invert=True), x, y)
+    check(lambda np, x, y: np.isin(x[0, 0], y), x, y)
     if code in "bil":
         for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
             check(lambda np, x, y, name=name: getattr(np, name)(x, y), x, y[:9])
@@ -395,3 +396,18 @@ def test_counts_and_bins() -> None:
         check(lambda np, w, b, o=options: np.digitize(w, b, **o), w, -np.sort(-w[:9]))
     with pytest.raises(ValueError, match="negative"):
         dc.bincount(dc.asarray(np.array([1, -1]), device=DEVICE))
+
+
+def test_gemm() -> None:
+    x, y, z = factors("d", (20, 30), (25, 20), (30, 25))
+    for options in ({}, {"alpha": 2.0}, {"alpha": 0.5, "beta": -1.0}):
+        transposed = {"transpose_a": True, "transpose_b": True}
+        got = dc.linalg.gemm(
+            *[dc.asarray(item, device=DEVICE) for item in (x, y, z)],
+            **options,
+            **transposed,
+        )
+        alpha, beta = options.get("alpha", 1), options.get("beta", 0)
+        assert np.array_equal(got.get(), alpha * (x.T @ y.T) + beta * z)
+    got = dc.linalg.gemm(dc.asarray(z), dc.asarray(y), alpha=3)
+    assert np.array_equal(got, 3 * (z @ y))
