@@ -158,6 +158,27 @@ def test_nothing_to_convolve(batch: int, into: int, out: int) -> None:
         assert nn.adaptive_max_pool2d(x, 2).shape == (batch, into, 2, 2)
 
 
+def test_views_of_all_kinds() -> None:
+    whole = numbers(3, 8, 9, 9)
+    views = {
+        "reversed": lambda x: x[::-1, ::2, :, ::-1],
+        "transposed": lambda x: x.transpose(0, 1, 3, 2)[:, :4],
+        "broadcast": lambda x: np.broadcast_to(x[:1, :1], (3, 4, 9, 9)),
+        "cut": lambda x: x[:, 4:, 1:, :-2],
+    }
+    w, alone = dc.asarray(numbers(6, 4, 3, 3)), dc.asarray(numbers(4, 1, 3, 3))
+    x = dc.asarray(whole)
+    for view in views.values():
+        seen, copy = view(x), dc.asarray(np.ascontiguousarray(view(whole)))
+        for padding in (0, 1):
+            found = nn.conv2d(seen, w, padding=padding)
+            near(found, nn.conv2d(copy, w, padding=padding).get())
+            found = nn.conv2d(seen, alone, padding=padding, groups=4)
+            near(found, nn.conv2d(copy, alone, padding=padding, groups=4).get())
+        near(nn.max_pool2d(seen, 2), nn.max_pool2d(copy, 2).get())
+        near(nn.avg_pool2d(seen, 2, 1), nn.avg_pool2d(copy, 2, 1).get())
+
+
 # -------------------------------------------------------------------------------- pools
 def test_pools_by_the_definition(put: Callable[[Any], Any]) -> None:
     x = numbers(2, 3, 7, 6)

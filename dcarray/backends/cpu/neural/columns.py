@@ -42,6 +42,11 @@ FEWEST = 192
 """Columns below which a product of matrices loses its speed."""
 
 
+SHARES = 32
+"""Tiles into which larger work is cut at least.  The number does not depend on the
+threads, and so the answer does not either."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """How a kernel walks over an array; see `ops.neural`."""
@@ -71,7 +76,7 @@ class Tile:
 
 
 def cut_tiles(
-    batch: int, groups: int, size: Sizes, column: int, threads: int
+    batch: int, groups: int, size: Sizes, column: int, shares: int = SHARES
 ) -> list[Tile]:
     """Cut a result of (batch, groups, \\*size) positions.
 
@@ -81,10 +86,10 @@ def cut_tiles(
     size : tuple of int
     column : int
         Bytes of one column.
-    threads : int
-        How many there are to be busy.
+    shares : int
+        Tiles that there are at least, if they are not too small.
     """
-    fair = batch * groups * math.prod(size) // (4 * threads)
+    fair = batch * groups * math.prod(size) // shares
     wanted = max(FEWEST, min(TILE_BYTES // column, fair))
     blocks = list(_blocks(size, wanted))
     most = wanted // max(1, math.prod(size))

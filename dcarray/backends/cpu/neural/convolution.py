@@ -172,7 +172,7 @@ def _convolve(
     x = x.astype(y.dtype, copy=False)
     threads = available_threads()
     column = height * y.itemsize
-    tiles = cut_tiles(x.shape[0], groups, y.shape[2:], column, threads)
+    tiles = cut_tiles(x.shape[0], groups, y.shape[2:], column)
 
     def run(tile: Tile, workspace: Workspace) -> None:
         some = tile.groups

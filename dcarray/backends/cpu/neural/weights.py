@@ -18,9 +18,8 @@ __all__ = ["convolution_weight_gradient"]
 MOST_ROWS = 1024
 """Rows of columns (channels × taps) that one slice sums."""
 
-SHARES = 16
-"""Sums that are made side by side; their number does not depend on the threads, and so
-the answer does not either."""
+SUMS = 16
+"""Sums made side by side; their number does not depend on the threads either."""
 
 
 def convolution_weight_gradient(
@@ -72,8 +71,8 @@ def _by_tiles(
         for c in range(0, per_group, some)
     ]
     column = max(256, some_groups * some * taps * x.itemsize // 4)
-    tiles = cut_tiles(x.shape[0], 1, gradient.shape[2:], column, SHARES)
-    shares = max(1, min(len(tiles), SHARES // len(parts)))
+    tiles = cut_tiles(x.shape[0], 1, gradient.shape[2:], column, SUMS)
+    shares = max(1, min(len(tiles), SUMS // len(parts)))
     edges = [len(tiles) * k // shares for k in range(shares + 1)]
     jobs = [(part, tiles[a:b]) for part in parts for a, b in itertools.pairwise(edges)]
     sums: list[HostArray | None] = [None] * len(jobs)
