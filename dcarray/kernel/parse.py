@@ -22,6 +22,7 @@ from . import infer, nodes
 from .branches import Branches, Collect, Returned
 from .elements import Frame, describe
 from .expressions import NUMBERS
+from .jumps import has_jump, without_jumps
 from .source import Source, source_of
 from .views import View
 from .walk import rebuild, rebuild_body
@@ -193,6 +194,8 @@ class Parser(Branches):
             except TypeError as error:
                 frame.source.mistype(node, str(error))
             self.assign(frame, node.target, new)
+        elif isinstance(node, (ast.While, ast.For)) and has_jump(node):
+            self.jumping(frame, node)
         elif isinstance(node, ast.While):
             self.while_loop(frame, node)
         elif isinstance(node, ast.For):
@@ -348,11 +351,17 @@ class Parser(Branches):
     def check_loop(self, frame: Frame, node: ast.While | ast.For) -> None:
         """Refuse what leaves a loop from its middle."""
         for item in ast.walk(node):
-            if isinstance(item, (ast.Break, ast.Continue, ast.Return)):
-                word = type(item).__name__.lower()
-                frame.source.fail(item, f"{word!r} inside a loop")
+            if isinstance(item, ast.Return):
+                frame.source.fail(item, "'return' inside a loop")
         if node.orelse:
             frame.source.fail(node, "a loop has no 'else'")
+
+    def jumping(self, frame: Frame, node: ast.While | ast.For) -> None:
+        """Read a loop that has jumps."""
+        self.check_loop(frame, node)
+        counts = isinstance(node, ast.For) and self._range(frame, node.iter) is not None
+        for item in without_jumps(node, f"dc_{node.lineno}", counts):
+            self.statement(frame, item)
 
     def while_loop(self, frame: Frame, node: ast.While) -> None:
         carried = self.carried(frame, node)

@@ -105,6 +105,22 @@ def strided(x, out, n):
         out[i] += x[i + k * global_size(0)]
 
 
+@dc.kernel
+def first_above(a, limit, place, value):
+    """In each row; and the sum of what came before, without negative numbers."""
+    i = global_id(0)
+    found, before = -1, 0.0
+    for j in range(a.shape[1]):
+        if a[i, j] > limit:
+            found = j
+            break
+        if a[i, j] < 0:
+            continue
+        before += a[i, j]
+    place[i] = found
+    value[i] = before
+
+
 # ------------------------------------------------------------------------------ tests
 def test_automatic_grid(device: str) -> None:
     x = np.linspace(0, 1, 1003, dtype=np.float32)
@@ -166,6 +182,23 @@ def test_constants(device: str) -> None:
     near(total, x[:5] + x[5:])
     strided(given, total, n=0)
     near(total, x[:5] + x[5:])
+
+
+def test_loops_that_are_left(device: str) -> None:
+    a = np.random.default_rng(2).normal(size=(50, 30)).astype(np.float32)
+    a[3] = 0
+    place = dc.zeros(50, dtype=np.int64, device=device)
+    value = dc.zeros(50, dtype=np.float32, device=device)
+    first_above(dc.asarray(a, device=device), 1.5, place, value)
+    wanted = [np.flatnonzero(row > 1.5)[:1].tolist() for row in a]
+    assert place.get().tolist() == [row[0] if row else -1 for row in wanted]
+    for row, stop, got in zip(a, place.get(), value.get(), strict=True):
+        kept = row[: stop if stop >= 0 else None]
+        near_total = np.cumsum(kept[kept >= 0], dtype=np.float32)
+        assert got == (near_total[-1] if near_total.size else 0)
+    again = dc.zeros(50, dtype=np.int64, device=device)
+    first_above.interpret(dc.asarray(a, device=device), 1.5, again, value)
+    assert (again.get() == place.get()).all()
 
 
 def test_arrays_of_numpy_are_copied_back(device: str) -> None:

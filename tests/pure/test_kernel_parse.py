@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -140,6 +141,47 @@ def gather(n: Scalar, source: Scalar, index: Scalar, out: Scalar) -> None:
         out[i] += 1
 
 
+def first_divisor(n: Scalar) -> Scalar:
+    found = cast(0, n)
+    for i in range(2, n):
+        if n % i != 0:
+            continue
+        found = i
+        break
+    return found
+
+
+def leaves_twice(n: Scalar) -> Scalar:
+    total = cast(0, n)
+    while True:
+        n = n - 1
+        if n < 0:
+            break
+        if n % 3 == 0:
+            total = total + 1
+            if n % 2 == 0:
+                continue
+            total = total + 10
+        elif n > 20:
+            break
+        else:
+            for k in range(n, 0, -2):
+                if k == 4:
+                    break
+                total = total + k
+        total = total + 100
+    return total
+
+
+def over_tuple(n: Scalar) -> Scalar:
+    total = cast(0, n)
+    for k in (5, 7, 9):
+        if n % k == 0:
+            break
+        total = total + k
+    return total
+
+
 def reference(function: Callable[..., Any], *columns: Any) -> list[Any]:
     return [function(*row) for row in zip(*columns)]
 
@@ -182,6 +224,14 @@ def test_control_flow_is_pythons(
     else:
         want = reference(function, values)
     assert got.tolist() == want
+
+
+@pytest.mark.parametrize("function", [first_divisor, leaves_twice, over_tuple])
+def test_break_and_continue(function: Callable[..., Any]) -> None:
+    n = np.arange(2, 60)
+    plain = {**globals(), "cast": lambda value, like: value}
+    same = types.FunctionType(function.__code__, plain)
+    assert run(function, n).tolist() == [same(item) for item in n.tolist()]
 
 
 def plain_collatz(n: int) -> int:
@@ -279,10 +329,10 @@ def uses_with(x: Scalar) -> Scalar:
         return x
 
 
-def uses_break(x: Scalar) -> Scalar:
+def returns_inside(x: Scalar) -> Scalar:
     while x > 0:
         x = x - 1
-        break
+        return x
     return x
 
 
@@ -359,7 +409,7 @@ def varied(*x: Scalar) -> Scalar:
     [
         (uses_list, F32, "'list' is not part", "[x]"),
         (uses_with, F32, "'with' is not part", "with x:"),
-        (uses_break, F32, "'break' inside a loop", "break"),
+        (returns_inside, F32, "'return' inside a loop", "return x"),
         (uses_undefined, F32, "'y' may not have a value", "y"),
         (misses_return, F32, "ends without a return", "if x > 0:"),
         (uses_keyword, F32, "by position", "exp(x=x)"),
