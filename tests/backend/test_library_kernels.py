@@ -411,3 +411,30 @@ def test_gemm() -> None:
         assert np.array_equal(got.get(), alpha * (x.T @ y.T) + beta * z)
     got = dc.linalg.gemm(dc.asarray(z), dc.asarray(y), alpha=3)
     assert np.array_equal(got, 3 * (z @ y))
+
+
+@pytest.mark.parametrize("code", "bfdF")
+def test_norms(code: str) -> None:
+    x = numbers(code, (4, 5, 6))
+    x = np.nan_to_num(x)
+    for order in (0, 1, 2, 3.5, np.inf, -np.inf):
+        options = {"ord": order, "axis": (0, 2)}
+        check(lambda np, x, o=options: np.linalg.vector_norm(x, **o), x, exact=False)
+    for order in ("fro", 1, -1, np.inf, -np.inf):
+        options = {"ord": order, "keepdims": True}
+        check(lambda np, x, o=options: np.linalg.matrix_norm(x, **o), x, exact=False)
+    check(lambda np, x: np.linalg.norm(x), x, exact=False)
+    check(lambda np, x: np.linalg.norm(x, 1, axis=(0, 1)), x, exact=False)
+    check(lambda np, x: np.linalg.norm(x, axis=1), x, exact=False)
+
+
+def test_cross_products_powers_and_shifts() -> None:
+    x, y = factors("d", (4, 3, 5), (4, 3, 5))
+    check(lambda np, x, y: np.cross(x, y, axis=1), x, y)
+    check(lambda np, x, y: np.linalg.cross(x[..., :3], y[:1, :, :3]), x, y)
+    for power in (0, 1, 2, 5):
+        call = {"n": power}
+        check(lambda np, x, c=call: np.linalg.matrix_power(x[:, :, :3], **c), x)
+    for axes in (None, 1, (0, 2)):
+        check(lambda np, x, a=axes: np.fft.fftshift(x, axes=a), x)
+        check(lambda np, x, a=axes: np.fft.ifftshift(x, axes=a), x)

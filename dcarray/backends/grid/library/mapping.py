@@ -15,9 +15,27 @@ __all__ = ["GridLibrary"]
 
 def _table() -> Mapping[str, Callable[..., Any]]:
     """All functions; loaded when one is first looked for."""
-    from . import contraction, ordering, picking, scans, searching, sets, statistics
+    from . import (
+        contraction,
+        ordering,
+        picking,
+        scans,
+        searching,
+        sets,
+        statistics,
+        vectors,
+    )
 
-    modules = (searching, scans, picking, ordering, sets, contraction, statistics)
+    modules = (
+        searching,
+        scans,
+        picking,
+        ordering,
+        sets,
+        contraction,
+        statistics,
+        vectors,
+    )
     tables = [module.TABLE for module in modules]
     return {name: function for table in tables for name, function in table.items()}
 
