@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,10 +58,6 @@ def operands(
         dtype = getattr(item, "dtype", None)
         if dtype is not None and not _is_known(dtype):
             raise UnsupportedError(f"{name}: no kernel computes with {dtype}")
-    arrays = [x for x in given if isinstance(x, (DeviceArray, np.ndarray))]
-    floats = [x.dtype for x in arrays if x.dtype.kind in "fc"]
-    real = np.result_type(np.float32, *floats) if floats else np.dtype(np.float64)
-    real = np.empty(0, real).real.dtype
     types: list[Operand] = []
     for place, item in enumerate(given):
         if isinstance(item, DeviceArray):
@@ -71,33 +68,52 @@ def operands(
         else:
             weak = type(item) is int
             if not isinstance(item, np.generic):
-                item = _number(item, real)
+                item = _number(item, given)
             given[place] = item
             types.append(int if weak else item.dtype)
     return given, types
 
 
+@cache
 def _is_known(dtype: np.dtype[Any]) -> bool:
     if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
         return False
     return dtype.kind in "biufc" or is_extension(dtype)
 
 
-def _number(item: Any, real: np.dtype[Any]) -> Any:
+def _number(item: Any, given: Sequence[Any]) -> Any:
+    """A number of Python among these arguments as NumPy's."""
     if isinstance(item, bool):
         return np.bool_(item)
     if isinstance(item, int):
         return np.int64(item)
+    arrays = [x for x in given if isinstance(x, (DeviceArray, np.ndarray))]
+    real = _widest(tuple([x.dtype for x in arrays if x.dtype.kind in "fc"]))
     if isinstance(item, float):
         return real.type(item)
     return np.result_type(real, np.complex64).type(item)
 
 
+@cache
+def _widest(floats: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
+    """The dtype of a Python float where arrays have these."""
+    if not floats:
+        return np.dtype(np.float64)
+    return np.empty(0, np.result_type(np.float32, *floats)).real.dtype
+
+
+@cache
+def _array_of(dtype: np.dtype[Any], ndim: int, contiguous: bool) -> ArrayOf:
+    return ArrayOf(dtype, ndim, contiguous)
+
+
 def _array_type(x: DeviceArray, device: Device) -> ArrayOf:
     host = x._host
     if host is not None and device.kind in ("auto", "cpu"):
-        return ArrayOf(x.dtype, host.ndim, host.flags.c_contiguous)
-    layout = x._read().layout
+        return _array_of(x.dtype, host.ndim, host.flags.c_contiguous)
+    layout = x._layout
+    if layout.plain:
+        return _array_of(x.dtype, len(layout.shape), True)
     dense = math.prod(layout.shape) * x.dtype.itemsize
     strides = []
     for length in layout.shape:

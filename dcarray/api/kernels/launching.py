@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,14 +12,14 @@ import numpy as np
 from ...array import DeviceArray
 from ...array.state import is_writeable
 from ...backends.base import Backend
-from ...backends.registry import Device
+from ...backends.registry import CPU, Device
 from ...errors import CompileError, DeviceError, LaunchError, UnsupportedError
 from ...kernel.nodes import Array
 from ...kernel.plain import run_plain
 from ...kernel.specialise import Specialised
 from ...lazy import recover, route
 from ...lazy.places import Into
-from ...profile import Event, emit
+from ...profile import Event, count, emit, is_active
 from .arguments import HostArray, flat, settle
 
 __all__ = ["interpret", "launch"]
@@ -72,12 +73,15 @@ def launch(
         else []
     )
     reads = tuple(dict.fromkeys([b for b in buffers if b is not None]))
-    elements = int(np.prod(grid))
+    elements = math.prod(grid)
     work = route.Work(name, elements, 1, reads, 0)
-    here = Device("cpu") if device.kind == "auto" else device
+    here = CPU if device.kind == "auto" else device
     ran_on = recover.run(attempt, lambda: work, here)
     if refused:
         raise _named(refused[0], given)
+    if not is_active():
+        count("kernel")
+        return
     emit(
         Event(
             "kernel",

@@ -209,7 +209,8 @@ class Kernel:
                 grid = self.grid_of(given, types, constants)
             found = self.specialised(types, constants, None, len(grid))
             lengths = grid
-            group = _group(grid, backend)
+            limits = getattr(backend, "limits", None)
+            group = _group(grid, 1024 if limits is None else limits.items)
             grid = tuple(
                 [-(-n // m) * m for n, m in zip(reversed(lengths), group, strict=True)]
             )
@@ -291,7 +292,9 @@ def _flat(sizes: Sequence[Any]) -> bool:
 
 
 def _sizes(kernel: Kernel, given: Any) -> Sizes:
-    found = (given,) if isinstance(given, (int, np.integer)) else tuple(given)
+    if type(given) is int and given >= 0:
+        return (given,)
+    found = tuple(given) if np.iterable(given) else (given,)
     if not 1 <= len(found) <= 3 or not _flat(found) or any(n < 0 for n in found):
         name = kernel.source_code.tree.name
         raise LaunchError(f"{name}: a grid has one to three lengths, got {given!r}")
@@ -318,10 +321,9 @@ def _check(name: str, grid: Sizes, group: Sizes, backend: Any) -> None:
         )
 
 
-def _group(lengths: Sizes, backend: Any) -> Sizes:
+@functools.lru_cache(1024)
+def _group(lengths: Sizes, items: int) -> Sizes:
     """A group for a grid, the device's first axis first."""
-    limits = getattr(backend, "limits", None)
-    items = limits.items if limits is not None else 1024
     found = []
     for place, length in enumerate(reversed(lengths)):
         share = min(items, 32) if place == 0 and len(lengths) > 1 else items
