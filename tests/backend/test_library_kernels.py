@@ -438,3 +438,25 @@ def test_cross_products_powers_and_shifts() -> None:
     for axes in (None, 1, (0, 2)):
         check(lambda np, x, a=axes: np.fft.fftshift(x, axes=a), x)
         check(lambda np, x, a=axes: np.fft.ifftshift(x, axes=a), x)
+
+
+def test_einsum() -> None:
+    x, y, z = factors("d", (4, 5, 6), (5, 6, 3), (6, 6))
+    for subscripts in ("ijk,jkl->il", "ijk,jkl->lji", "ijk,jkl", "ijk,jkl->k"):
+        check(lambda np, x, y, s=subscripts: np.einsum(s, x, y), x, y)
+    for subscripts in ("ii", "ii->i", "ij->ji", "ij->j", "ij->"):
+        check(lambda np, z, s=subscripts: np.einsum(s, z), z)
+    check(lambda np, x, y, z: np.einsum("ijk,jkl,km->mi", x, y, z), x, y, z)
+    check(lambda np, x, z: np.einsum("ijk,kk->i", x, z), x, z)
+    check(lambda np, x, y: np.einsum("i,j->ij", x[:, 0, 0], y[0, 0]), x, y)
+
+
+@pytest.mark.parametrize("code", "?Blfd")
+def test_histograms(code: str) -> None:
+    x = np.nan_to_num(numbers(code, 3000))
+    if code == "?":
+        x = x.astype(np.uint8)
+    for options in ({}, {"bins": 7}, {"bins": 5, "range": (3, 21)}):
+        check(lambda np, x, o=options: tuple(np.histogram(x, **o)), x)
+    check(lambda np, x: tuple(np.histogram(x, [0, 1, 5.5, 9])), x)
+    check(lambda np, x: np.histogram_bin_edges(x, 4), x)

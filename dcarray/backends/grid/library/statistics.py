@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ....ops.elementwise import CAST, NOT_EQUAL, SUBTRACT
+from ....errors import UnsupportedError
+from ....ops.elementwise import ADD, CAST, EQUAL, NOT_EQUAL, SUBTRACT
 from ....ops.kernels.counting import count_kernel, weigh_kernel
-from ....ops.reduction import MAX, MIN
+from ....ops.reduction import MAX, MIN, SUM
 from ..views import GridView
 from .ordering import search
-from .work import INT32, INT64, INTP, Work, normalized_axis
+from .work import BOOL, INT32, INT64, INTP, HostArray, Work, normalized_axis
 
 __all__ = ["TABLE"]
 
@@ -142,9 +143,63 @@ def _digitize(work: Work, x: Any, bins: Any, *, right: Any = False) -> GridView:
     return work.map(SUBTRACT, edges.size, found, dtype=INTP)
 
 
+# -------------------------------------------------------------------------- histograms
+def _edges(work: Work, x: GridView, bins: Any, span: Any) -> HostArray:
+    """The edges of the bins of an array, on the host."""
+    if isinstance(bins, str):
+        raise UnsupportedError(f"bins by {bins!r}")
+    if np.ndim(bins):
+        host = work.read(bins) if isinstance(bins, GridView) else np.asarray(bins)
+        return np.histogram_bin_edges(np.empty(0, x.dtype), host)
+    ends = np.empty(0, x.dtype)
+    if x.size and span is None:
+        axes = tuple(range(x.ndim))
+        found = [work.read(work.reduce(op, axes, x)) for op in (MIN, MAX)]
+        ends = np.concatenate([end.reshape(1) for end in found])
+    return np.histogram_bin_edges(ends, bins, span)
+
+
+def _histogram_bin_edges(
+    work: Work, x: Any, *, bins: Any = 10, range: Any = None, weights: Any = None
+) -> GridView:
+    """`numpy.histogram_bin_edges`."""
+    return work.put(_edges(work, work.put(x), bins, range))
+
+
+def _histogram(
+    work: Work,
+    x: Any,
+    *,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: Any = None,
+) -> tuple[GridView, GridView]:
+    """`numpy.histogram`, without weights and densities."""
+    if density or weights is not None:
+        raise UnsupportedError("a histogram with weights, or of densities")
+    x = work.reshaped(work.put(x), (-1,))
+    if x.dtype == BOOL:
+        x = work.cast(x, np.dtype(np.uint8))
+    host = _edges(work, x, bins, range)
+    edges = work.put(host)
+    dtype = np.promote_types(x.dtype, host.dtype)
+    # Where an element belongs behind all edges, it is the last one or too large.
+    places = search(work, edges, x, "right", dtype)
+    counts = counted(work, work.cast(places, INT64), host.size + 1)
+    found = counts.through(lambda a: a[1:-1])
+    if x.size and found.size:
+        last = work.reduce(SUM, (0,), x, host[-1], before=EQUAL, dtype=INTP)
+        end = found.through(lambda a: a[-1:])
+        work.map(ADD, end, last, out=end)
+    return found, edges
+
+
 TABLE: dict[str, Callable[..., Any]] = {
     "diff": _diff,
     "bincount": _bincount,
     "digitize": _digitize,
+    "histogram": _histogram,
+    "histogram_bin_edges": _histogram_bin_edges,
 }
 """Functions by the name of their rows."""
