@@ -42,6 +42,7 @@ from .parts import INT32, INT64
 from .searching import array, built
 
 __all__ = [
+    "EACH",
     "PARTS",
     "block_kernel",
     "edges_kernel",
@@ -57,6 +58,9 @@ DType = np.dtype[Any]
 UINT32 = np.dtype(np.uint32)
 UINT64 = np.dtype(np.uint64)
 BOOL = np.dtype(np.bool_)
+
+EACH = 16
+"""Elements that a work item merges."""
 
 
 # ------------------------------------------------------------------------------- keys
@@ -248,10 +252,11 @@ def block_kernel(key: DType, items: int) -> nodes.Kernel:
 
 @cache
 def merge_kernel(key: DType) -> nodes.Kernel:
-    """Neighbouring runs of ``width`` elements become one: each work item finds the
-    place of its element by a search in the other run.
+    """Neighbouring runs of ``width`` elements become one: each work item finds by a
+    search where `EACH` elements of the result begin in both runs, and merges them.
 
-    Parameters as for `rank_kernel`, and the width.
+    Parameters as for `rank_kernel`, but that the first number counts what work items
+    do, `EACH` elements at a time; and the width, a multiple of `EACH`.
     """
 
     def merge(
@@ -263,26 +268,37 @@ def merge_kernel(key: DType) -> nodes.Kernel:
         length: Scalar,
         width: Scalar,
     ) -> None:
-        for flat in range(global_id(0), count, global_size(0)):
-            place = truncate_remainder(flat, length)
-            base = flat - place
-            within = truncate_remainder(place, 2 * width)
-            pair = place - within
-            is_second = within >= width
-            other = min(pair if is_second else pair + width, length)
-            low = other
-            high = min(other + width, length)
-            own = keys[flat]
+        turns = truncate_divide(length + EACH - 1, EACH)
+        for turn in range(global_id(0), count, global_size(0)):
+            row = truncate_divide(turn, turns)
+            base = row * length
+            start = truncate_remainder(turn, turns) * EACH
+            done = truncate_remainder(start, 2 * width)
+            first = start - done
+            second = min(first + width, length)
+            end = min(second + width, length)
+            # How many of the first run are among those before this work item's.
+            low = max(done - (end - second), 0)
+            high = min(done, second - first)
             while low < high:
                 middle = (low + high) >> 1
-                probe = keys[base + middle]
-                ahead = probe < own or (is_second and probe == own)
+                probe = keys[base + second + done - 1 - middle]
+                ahead = keys[base + first + middle] <= probe
                 low = middle + 1 if ahead else low
                 high = high if ahead else middle
-            at = within - width if is_second else within
-            found = base + pair + at + low - other
-            sorted_keys[found] = own
-            sorted_order[found] = order[flat]
+            i = base + first + low
+            j = base + second + done - low
+            one = keys[min(i, base + length - 1)]
+            other = keys[min(j, base + length - 1)]
+            for place in range(base + start, base + min(start + EACH, end)):
+                ahead = i < base + second and (j >= base + end or one <= other)
+                sorted_keys[place] = one if ahead else other
+                sorted_order[place] = order[i if ahead else j]
+                i = i + 1 if ahead else i
+                j = j if ahead else j + 1
+                after = keys[min(i if ahead else j, base + length - 1)]
+                one = after if ahead else one
+                other = other if ahead else after
 
     return built(
         merge,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .work import Result, Work
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["GridLibrary"]
 
 
+@cache
 def _table() -> Mapping[str, Callable[..., Any]]:
     """All functions; loaded when one is first looked for."""
     from . import (

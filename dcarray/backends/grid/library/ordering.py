@@ -10,6 +10,7 @@ import numpy as np
 from ....errors import UnsupportedError
 from ....ops.elementwise import MULTIPLY
 from ....ops.kernels.sorting import (
+    EACH,
     PARTS,
     block_kernel,
     key_dtype,
@@ -93,8 +94,9 @@ def _sorted(work: Work, keys: GridView, order: GridView) -> GridView:
     found = (to_keys, to_order)
     width = work.items
     kernel = merge_kernel(keys.dtype)
+    turns = keys.shape[0] * -(-length // EACH)
     while width < length:
-        work.run(kernel, keys.size, *found, *spare, keys.size, length, width)
+        work.run(kernel, turns, *found, *spare, turns, length, width)
         found, spare = spare, found
         width *= 2
     return found[1]
