@@ -32,6 +32,10 @@ class Meaning(Protocol):
         """Name of the primitive, where there is no body."""
 
     @property
+    def inputs(self) -> int:
+        """Number of operands."""
+
+    @property
     def body(self) -> Any:
         """A function in the language, or None."""
 
@@ -41,6 +45,8 @@ class Meaning(Protocol):
 
 MEANINGS: dict[Any, Meaning] = {}
 """What functions of single elements mean in a kernel."""
+
+_PACKAGE = __name__.partition(".")[0]
 
 _CASTS: dict[Any, np.dtype[Any]] = {
     bool: np.dtype(np.bool_),
@@ -101,7 +107,7 @@ class Calls(Expressions):
         """The value of a call."""
         fail = frame.source.fail
         meaning = _meaning(function)
-        body = function if meaning is not None else getattr(function, "body", function)
+        body = None if meaning is not None else getattr(function, "body", function)
         if isinstance(body, types.FunctionType):
             return self.inline(frame, node, body, arguments, keywords or {})
         if keywords:
@@ -114,6 +120,10 @@ class Calls(Expressions):
             if not infer.is_typed(item) and not isinstance(item, NUMBERS):
                 frame.source.mistype(node, f"expected numbers, got {describe(item)}")
         if meaning is not None:
+            defaults = getattr(function, "__defaults__", None) or ()
+            missing = meaning.inputs - len(arguments)
+            if 0 < missing <= len(defaults):
+                arguments = [*arguments, *defaults[len(defaults) - missing :]]
             return self._operation(frame, node, meaning, arguments)
         if isinstance(function, Primitive):
             return infer.apply(function.name, *arguments)
@@ -277,10 +287,13 @@ class Calls(Expressions):
 
 
 def _meaning(function: Any) -> Meaning | None:
-    if isinstance(function, (types.FunctionType, type)):
+    if isinstance(function, types.FunctionType):
+        package, _, rest = function.__module__.partition(".")
+        if package == _PACKAGE and rest.partition(".")[0] == "nn":
+            return MEANINGS.get(f"nn.{function.__name__}")
         return None
     try:
-        return MEANINGS.get(function)
+        return None if isinstance(function, type) else MEANINGS.get(function)
     except TypeError:  # it has no hash
         return None
 

@@ -137,7 +137,7 @@ def specialise(
     parser = Parser(checks)
     parser.learns = True
     parser.group = group
-    known = dict(constants or {})
+    known = {name: _native(value) for name, value in (constants or {}).items()}
     names = [name for name in source.parameters if name not in known]
     if len(operands) > len(names):
         source.mistype(
@@ -210,6 +210,13 @@ def specialise(
             parser.atomics,
         )
     )
+
+
+def _native(value: Any) -> Any:
+    """A constant, with numbers of NumPy as Python's."""
+    if isinstance(value, tuple):
+        return tuple([_native(item) for item in value])
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _plain(name: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from math import copysign
 from typing import Any
 
 import numpy as np
@@ -175,13 +177,54 @@ def test_constants(device: str) -> None:
     given = dc.asarray(x, device=device)
     polynomial(given, out, coefficients=(1.0, 2.0, 3.0), scale=2)
     near(out, 2 * ((1.0 * x + 2.0) * x + 3.0))
-    polynomial(given, out, coefficients=(5.0,))
+    polynomial(given, out, coefficients=(np.float32(5.0),), scale=np.int8(1))
     near(out, np.full(10, 5.0))
     total = dc.zeros(5, device=device)
     strided(given, total, 2)
     near(total, x[:5] + x[5:])
     strided(given, total, n=0)
     near(total, x[:5] + x[5:])
+
+
+@dc.kernel
+def many_functions(x, out):
+    i = global_id(0)
+    y = x[i]
+    out[0, i] = dc.nn.silu(y) + dc.nn.leaky_relu(y)
+    out[1, i] = np.hypot(y, 2) + dc.sign(y) + np.maximum(y, 0)
+    out[2, i] = np.where(y > 0, dc.sqrt(abs(y)), math.sin(y))
+    out[3, i] = min(y, 0.5, -y) + max(y, 1) + y**2 + y // 0.3
+
+
+def test_functions_of_the_table(device: str) -> None:
+    x = np.linspace(-2, 2, 50)
+    out = dc.zeros((4, 50), device=device)
+    many_functions(dc.asarray(x, device=device), out, size=50)
+    got = out.get()
+    want = [
+        x / (1 + np.exp(-x)) + np.where(x > 0, x, 0.01 * x),
+        np.hypot(x, 2) + np.sign(x) + np.maximum(x, 0),
+        np.where(x > 0, np.sqrt(abs(x)), np.sin(x)),
+        np.minimum(np.minimum(x, 0.5), -x) + np.maximum(x, 1) + x**2 + x // 0.3,
+    ]
+    np.testing.assert_allclose(got, want, rtol=1e-14, atol=1e-15)
+
+
+@dc.kernel
+def halved(out, *, number):
+    i = global_id(0)
+    out[i] = 1 / number if number < 0 else number / 2
+    if number == 0:
+        out[i] = copysign(1.0, number)
+
+
+def test_constants_that_are_equal_are_not_the_same() -> None:
+    out = dc.zeros(1)
+    for number, want in ((3, 1.5), (-0.5, -2.0), (0.0, 1.0), (-0.0, -1.0), (0, 1.0)):
+        halved(out, number=number)
+        assert out.tolist() == [want]
+    with pytest.raises(dc.KernelTypeError, match="constants are numbers, tuples"):
+        halved(out, number=[1])
 
 
 def test_loops_that_are_left(device: str) -> None:

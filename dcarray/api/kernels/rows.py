@@ -31,6 +31,7 @@ from ...ops.spec import Kind, Op, Signature
 __all__ = ["natively"]
 
 MEANINGS.update(ops.BY_UFUNC)
+MEANINGS.update({f"nn.{name}": row for name, row in composed.TABLE.items()})
 
 _INT = np.dtype(np.int64)
 _GROUP = 1024

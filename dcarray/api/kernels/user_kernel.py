@@ -16,6 +16,7 @@ from ...errors import KernelTypeError, LaunchError
 from ...kernel.calls import MEANINGS
 from ...kernel.source import source_of
 from ...kernel.specialise import Specialised, over_grid, specialise
+from ...ops.composed import TABLE
 from ...ops.elementwise import BY_UFUNC
 from .arguments import bound, operands
 from .launching import interpret, launch
@@ -26,6 +27,7 @@ Size: TypeAlias = int | Sequence[int]
 Sizes: TypeAlias = tuple[int, ...]
 
 MEANINGS.update(BY_UFUNC)
+MEANINGS.update({f"nn.{name}": row for name, row in TABLE.items()})
 
 _MOST = 256
 """Specialisations that a kernel keeps."""
@@ -134,8 +136,9 @@ class Kernel:
     ) -> Specialised:
         """The kernel for arguments of these types; see `kernel.specialise`."""
         checks = current().bounds_check
-        key = (tuple(types), tuple(sorted(constants.items())), group, checks, axes)
         try:
+            known = tuple([(n, _keyed(constants[n])) for n in sorted(constants)])
+            key = (tuple(types), known, group, checks, axes)
             found = self._known.get(key)
         except TypeError:
             raise KernelTypeError(
@@ -180,7 +183,7 @@ class Kernel:
             else:
                 continue
             if label in self.constants:
-                known[label] = value.item() if isinstance(value, np.generic) else value
+                known[label] = value
             else:
                 given.append(value)
         return [*given, *arguments[len(source.parameters) :]], known
@@ -210,7 +213,12 @@ class Kernel:
             found = self.specialised(types, constants, None, len(grid))
             lengths = grid
             limits = getattr(backend, "limits", None)
-            group = _group(grid, 1024 if limits is None else limits.items)
+            # The CPU has its loop along the first axis, a GPU its bundle of items.
+            group = (
+                _group(grid, 1024, 1024)
+                if limits is None
+                else _group(grid, limits.items, 32)
+            )
             grid = tuple(
                 [-(-n // m) * m for n, m in zip(reversed(lengths), group, strict=True)]
             )
@@ -287,6 +295,15 @@ class Interpreted:
         interpret(kernel.function, grid, group, given, types, known)
 
 
+def _keyed(value: Any) -> Any:
+    """A constant as part of a key: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
+    if isinstance(value, tuple):
+        return tuple([_keyed(item) for item in value])
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        return (type(value), repr(value))
+    return value
+
+
 def _flat(sizes: Sequence[Any]) -> bool:
     return all(isinstance(n, (int, np.integer)) for n in sizes)
 
@@ -322,11 +339,11 @@ def _check(name: str, grid: Sizes, group: Sizes, backend: Any) -> None:
 
 
 @functools.lru_cache(1024)
-def _group(lengths: Sizes, items: int) -> Sizes:
-    """A group for a grid, the device's first axis first."""
+def _group(lengths: Sizes, items: int, along: int) -> Sizes:
+    """A group for a grid, the device's first axis first, which gets ``along`` items."""
     found = []
     for place, length in enumerate(reversed(lengths)):
-        share = min(items, 32) if place == 0 and len(lengths) > 1 else items
+        share = min(items, along) if place == 0 and len(lengths) > 1 else items
         size = 1
         while size < min(share, length):
             size *= 2
