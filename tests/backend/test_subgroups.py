@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dcarray as dc
+from dcarray.backends import registry
 from dcarray.backends.registry import counted
 from dcarray.kernel import (
     global_id,
@@ -23,6 +25,8 @@ from dcarray.kernel import (
     subgroup_shuffle_up,
     subgroup_shuffle_xor,
 )
+from tests.metal_simulator import Simulator, installed
+from tests.metal_simulator.library import compiler
 
 GROUP = 80  # subgroups of 32, 32 and 16
 
@@ -68,10 +72,48 @@ def swapped(part: Any, wanted: Any) -> Any:
     return part[np.where(good, wanted, lanes)]
 
 
+@pytest.fixture
+def metal() -> Iterator[str]:
+    if not compiler():
+        pytest.skip("needs g++")
+    with installed(Simulator()):
+        yield "metal:0"
+        registry.remove("metal:0")
+
+
 @pytest.mark.parametrize("device", ["cpu", "in step", "opencl:0", "plain"])
 def test_subgroups(device: str) -> None:
     if device == "opencl:0" and not counted("opencl"):
         pytest.skip("no OpenCL device here")
+    check(device)
+
+
+def test_subgroups_on_metal(metal: str) -> None:
+    check(metal)
+
+
+@dc.kernel
+def beyond(x, out):
+    i = global_id(0)
+    out[i] = x[i + 1]
+
+
+def test_bounds_and_lacking_dtypes_on_metal(metal: str) -> None:
+    x = dc.zeros(4, dtype=np.float32, device=metal)
+    with dc.config(bounds_check=True), pytest.raises(IndexError, match=r"index 4 .* x"):
+        beyond(x, x)
+
+    @dc.kernel
+    def doubled(x):
+        i = global_id(0)
+        x[i] = np.float64(x[i]) * 2
+
+    line = doubled.function.__code__.co_firstlineno + 3
+    with pytest.raises(dc.UnsupportedError, match=f"float64\n.*line {line}"):
+        doubled(x)
+
+
+def check(device: str) -> None:
     x = np.random.default_rng(3).normal(size=2 * GROUP).astype(np.float32)
     x[:32] = np.abs(x[:32])
     x[64:80] = -np.abs(x[64:80])
