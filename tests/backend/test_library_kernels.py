@@ -460,3 +460,12 @@ def test_histograms(code: str) -> None:
         check(lambda np, x, o=options: tuple(np.histogram(x, **o)), x)
     check(lambda np, x: tuple(np.histogram(x, [0, 1, 5.5, 9])), x)
     check(lambda np, x: np.histogram_bin_edges(x, 4), x)
+
+
+def test_joining() -> None:
+    x, y = factors("f", (4, 5, 6), (4, 2, 6))
+    z = x.astype(np.int16)
+    check(lambda np, x, y: np.concatenate((x, y, x[:, ::-1]), axis=1), x, y)
+    check(lambda np, x, y: np.concatenate((x, y), axis=None, dtype=np.float64), x, y)
+    check(lambda np, x, z: np.stack((x, z, z), axis=-1), x, z)
+    check(lambda np, x: np.cumulative_sum(x, axis=1, include_initial=True), x)

@@ -19,6 +19,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
     """All functions; loaded when one is first looked for."""
     from . import (
         contraction,
+        joining,
         ordering,
         picking,
         scans,
@@ -35,6 +36,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         ordering,
         sets,
         contraction,
+        joining,
         statistics,
         vectors,
     )

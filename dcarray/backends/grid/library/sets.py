@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ....errors import UnsupportedError
-from ....ops.elementwise import CAST, EQUAL, LOGICAL_NOT, MINIMUM, SUBTRACT
+from ....ops.elementwise import EQUAL, LOGICAL_NOT, MINIMUM, SUBTRACT
 from ....ops.kernels.sorting import edges_kernel, member_kernel
 from ....ops.reduction import CUMULATIVE_SUM
 from ..views import GridView
+from .joining import joined
 from .ordering import order_of, picked, search
 from .places import positions, scatter
 from .scans import scan
@@ -174,24 +175,6 @@ def _aligned(work: Work, x: GridView) -> GridView:
     return work.copy(x) if x.layout.offset else x
 
 
-def _joined(work: Work, *arrays: GridView) -> GridView:
-    """Arrays one behind the other, in one axis."""
-    dtype = np.result_type(*[x.dtype for x in arrays])
-    out = work.new((sum([x.size for x in arrays]),), dtype)
-    start = 0
-    for x in arrays:
-        flat = work.reshaped(x, (-1,))
-        if flat.size:
-            target = out.through(_part(start, start + flat.size))
-            work.map(CAST, flat, dtype=dtype, out=target)
-        start += flat.size
-    return out
-
-
-def _part(start: int, stop: int) -> Callable[[Any], Any]:
-    return lambda a: a[start:stop]
-
-
 def _without(work: Work, x: GridView, other: GridView, keep: bool) -> GridView:
     """The elements of an axis that are, or are not, among others."""
     mask = _isin(work, x, other, invert=not keep)
@@ -201,7 +184,8 @@ def _without(work: Work, x: GridView, other: GridView, keep: bool) -> GridView:
 
 def _union1d(work: Work, x: Any, y: Any) -> GridView:
     """`numpy.union1d`."""
-    found: GridView = _unique(work, _joined(work, work.put(x), work.put(y)))
+    parts = [work.reshaped(work.put(item), (-1,)) for item in (x, y)]
+    found: GridView = _unique(work, joined(work, parts, 0))
     return found
 
 
@@ -228,7 +212,7 @@ def _setxor1d(work: Work, x: Any, y: Any, assume_unique: Any = False) -> GridVie
     """`numpy.setxor1d`."""
     first, second = work.put(x), work.put(y)
     parts = _setdiff1d(work, first, second), _setdiff1d(work, second, first)
-    found: GridView = _unique(work, _joined(work, *parts))
+    found: GridView = _unique(work, joined(work, parts, 0))
     return found
 
 

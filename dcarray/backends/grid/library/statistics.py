@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ....errors import UnsupportedError
-from ....ops.elementwise import ADD, CAST, EQUAL, NOT_EQUAL, SUBTRACT
+from ....ops.elementwise import ADD, EQUAL, NOT_EQUAL, SUBTRACT
 from ....ops.kernels.counting import count_kernel, weigh_kernel
 from ....ops.reduction import MAX, MIN, SUM
 from ..views import GridView
+from .joining import joined, slab
 from .ordering import search
 from .work import BOOL, INT32, INT64, INTP, HostArray, Work, normalized_axis
 
@@ -41,8 +42,8 @@ def _diff(
     difference = NOT_EQUAL if found.dtype.kind == "b" else SUBTRACT
     for _ in range(n):
         length = found.shape[axis]
-        ahead = found.through(_slab(axis, 1, length))
-        behind = found.through(_slab(axis, 0, max(length - 1, 0)))
+        ahead = found.through(slab(axis, 1, length))
+        behind = found.through(slab(axis, 0, max(length - 1, 0)))
         found = work.map(difference, ahead, behind)
     return found
 
@@ -57,27 +58,11 @@ def _extended(
         if given is not np._NoValue:
             part = work.put(given)
             parts.append(part if part.ndim else part.through(_spread(shape)))
-    if len(parts) == 1:
-        return x
-    dtype = np.result_type(*[part.dtype for part in parts])
-    length = sum([part.shape[axis] for part in parts])
-    out = work.new((*x.shape[:axis], length, *x.shape[axis + 1 :]), dtype)
-    start = 0
-    for part in parts:
-        stop = start + part.shape[axis]
-        if part.size:
-            target = out.through(_slab(axis, start, stop))
-            work.map(CAST, part, dtype=dtype, out=target)
-        start = stop
-    return out
+    return x if len(parts) == 1 else joined(work, parts, axis)
 
 
 def _spread(shape: tuple[int, ...]) -> Callable[[Any], Any]:
     return lambda a: np.broadcast_to(a, shape)
-
-
-def _slab(axis: int, start: int, stop: int) -> Callable[[Any], Any]:
-    return lambda a: a[(slice(None),) * axis + (slice(start, stop),)]
 
 
 # ------------------------------------------------------------------------------ counts
