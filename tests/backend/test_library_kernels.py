@@ -469,3 +469,24 @@ def test_joining() -> None:
     check(lambda np, x, y: np.concatenate((x, y), axis=None, dtype=np.float64), x, y)
     check(lambda np, x, z: np.stack((x, z, z), axis=-1), x, z)
     check(lambda np, x: np.cumulative_sum(x, axis=1, include_initial=True), x)
+
+
+@pytest.mark.parametrize("code", "bHlfd")
+def test_quantiles(code: str) -> None:
+    for shape in ((31,), (4, 5, 6)):
+        x = numbers(code, shape)
+        for axis in (None, 0, -1):
+            options = {"axis": axis}
+            check(lambda np, x, o=options: np.median(x, **o), x, exact=False)
+            check(lambda np, x, o=options: np.quantile(x, 0.3, **o), x, exact=False)
+            options = {"axis": axis, "keepdims": True}
+            check(lambda np, x, o=options: np.median(x, **o), x, exact=False)
+            shares = [[0, 20, 77], [50, 100, 3]]
+            check(
+                lambda np, x, o=options, q=shares: np.percentile(x, q, **o),
+                x,
+                exact=False,
+            )
+    check(lambda np, x: np.median(x, axis=(0, 2)), numbers(code, (4, 5, 6)))
+    with pytest.raises(ValueError, match="range"):
+        dc.quantile(dc.asarray(np.arange(3.0), device=DEVICE), 1.5)
