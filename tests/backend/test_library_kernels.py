@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dcarray as dc
+from dcarray.backends.grid.library import contraction, places, scans, searching
 
 DEVICE = "opencl:0"
 
@@ -490,3 +491,34 @@ def test_quantiles(code: str) -> None:
     check(lambda np, x: np.median(x, axis=(0, 2)), numbers(code, (4, 5, 6)))
     with pytest.raises(ValueError, match="range"):
         dc.quantile(dc.asarray(np.arange(3.0), device=DEVICE), 1.5)
+
+
+def test_indices_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What large arrays take, on small ones."""
+    for module in (places, contraction):
+        monkeypatch.setattr(module, "is_wide", lambda *_: True)
+    x = np.arange(210, dtype=np.float32).reshape(6, 7, 5)
+    key = (slice(None), np.array([2, 0, 2]))
+
+    def place(np: Any, x: Any) -> Any:
+        x = x + 0
+        x[key] = np.asarray(x[:, :3, :] * 2)
+        return x
+
+    check(lambda np, x: x[key], x)
+    check(place, x)
+    for code in "fD":
+        y, z = factors(code, (3, 20, 30), (3, 30, 25))
+        check(lambda np, y, z: np.matmul(y, z), y, z)
+
+
+def test_small_groups_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are cut into several parts, which is rare on a device of few units."""
+    monkeypatch.setattr(scans, "WAVES", 64)
+    monkeypatch.setattr(searching, "WAVES", 64)
+    x = numbers("i", (2, 20_000))
+    check(lambda np, x: np.cumulative_sum(x, axis=1), x)
+    check(lambda np, x: np.cumulative_sum(x.T[:, :1], axis=0), x)
+    for name in ("argmin", "argmax"):
+        check(lambda np, x, name=name: getattr(np, name)(x, axis=1), x)
+        check(lambda np, x, name=name: getattr(np, name)(x), x)
