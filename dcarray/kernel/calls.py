@@ -73,9 +73,6 @@ class Calls(Expressions):
 
     group: tuple[int, int, int] | None = None
     """Work items of a group, where they are known."""
-    learns = False
-    """Whether numbers of Python take the dtype of what they meet, also where they are
-    not known: as in NumPy's eyes."""
 
     def called(self, frame: Frame, node: ast.Call) -> Any:
         """The value of a call that was written."""

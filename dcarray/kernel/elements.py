@@ -46,9 +46,14 @@ class Elements:
         Those that are.
     lookups : list
         Names that are not local: where, which, and what it was.
+    learns : bool
+        Whether numbers of Python take the dtype of what they meet, also where they are
+        not known: as in NumPy's eyes.
     dtypes, atomics : dict
         Where a dtype, or an atomic operation, is met first.
     """
+
+    learns = False
 
     def __init__(self, checks: bool = False) -> None:
         self.statements: list[nodes.Statement] = []
@@ -201,5 +206,9 @@ def both(name: str, left: Any, right: Any) -> Any:
 def describe(found: Any) -> str:
     if infer.is_typed(found):
         return f"a {found.dtype} value"
+    if isinstance(found, View):
+        return f"the array {found.label}"
+    if isinstance(found, nodes.Array):
+        return f"the array {found.name}"
     name = getattr(found, "__qualname__", None) or getattr(found, "__name__", None)
     return name or f"{type(found).__name__} {found!r}"

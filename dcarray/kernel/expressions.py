@@ -20,7 +20,7 @@ from . import infer, nodes, operators
 from .elements import Elements, Frame, both, describe
 from .views import View
 
-__all__ = ["NUMBERS", "Expressions", "construct"]
+__all__ = ["BINARY", "NUMBERS", "Expressions", "construct"]
 
 _BINARY: dict[type[ast.operator], tuple[Callable[[Any, Any], Any], Any]] = {
     ast.Add: (operator.add, "add"),
@@ -49,6 +49,7 @@ _UNARY: dict[type[ast.unaryop], tuple[Callable[[Any], Any], str]] = {
     ast.UAdd: (operator.pos, ""),
     ast.Invert: (operator.invert, "invert"),
 }
+BINARY = tuple(_BINARY)
 NUMBERS = (bool, int, float, complex)
 _NOTHING: Mapping[str, Any] = {}
 
@@ -158,6 +159,9 @@ class Expressions(Elements):
         return tuple(self.expression(frame, item) for item in node.elts)
 
     def _binary(self, frame: Frame, node: ast.BinOp) -> Any:
+        if type(node.op) not in _BINARY:
+            message = f"{construct(node.op)} is not part of the language"
+            frame.source.fail(node, message)
         left = self.value(frame, node.left)
         right = self.value(frame, node.right)
         return self.binary(frame, node, node.op, left, right)
@@ -166,8 +170,6 @@ class Expressions(Elements):
         self, frame: Frame, node: ast.AST, op: ast.operator, left: Any, right: Any
     ) -> Any:
         """``left op right``."""
-        if type(op) not in _BINARY:
-            frame.source.fail(node, f"{construct(op)} is not part of the language")
         known, meaning = _BINARY[type(op)]
         if not infer.is_typed(left) and not infer.is_typed(right):
             return known(left, right)
@@ -190,12 +192,13 @@ class Expressions(Elements):
         return infer.apply(meaning, operand) if meaning else operand
 
     def _compare(self, frame: Frame, node: ast.Compare) -> Any:
+        for op in node.ops:
+            if type(op) not in _COMPARE:
+                frame.source.fail(node, f"{construct(op)} is not part of the language")
         left = self.value(frame, node.left)
         result: Any = True
         for op, comparator in zip(node.ops, node.comparators):
             right = self.value(frame, comparator)
-            if type(op) not in _COMPARE:
-                frame.source.fail(node, f"{construct(op)} is not part of the language")
             known, meaning = _COMPARE[type(op)]
             if not infer.is_typed(left) and not infer.is_typed(right):
                 step: Any = known(left, right)
@@ -212,7 +215,14 @@ class Expressions(Elements):
         self, frame: Frame, node: ast.AST, values: Sequence[ast.expr], every: bool
     ) -> Any:
         """Whether every one of several conditions holds, or any."""
-        left = infer.truth(self.value(frame, values[0]))
+        given = self.value(frame, values[0])
+        if self.learns and infer.dtype_of(given) != np.bool_:
+            # Python would give one of the operands.
+            message = f"got {describe(given)}: compare it with something"
+            frame.source.mistype(
+                values[0], f"'and' and 'or' take conditions, {message}"
+            )
+        left = infer.truth(given)
         # What is known to be decided hides the rest, which need not even be typed.
         if len(values) == 1 or (isinstance(left, bool) and left is not every):
             return left
@@ -246,11 +256,35 @@ class Expressions(Elements):
         frame.source.mistype(node, f"{describe(base)} cannot be indexed like this")
 
 
+_WORDS = {
+    "FunctionDef": "def",
+    "AsyncFunctionDef": "async def",
+    "ClassDef": "class",
+    "JoinedStr": "f-string",
+    "ListComp": "list comprehension",
+    "SetComp": "set comprehension",
+    "DictComp": "dict comprehension",
+    "GeneratorExp": "generator expression",
+    "NamedExpr": ":=",
+    "MatMult": "@",
+    "Is": "is",
+    "IsNot": "is not",
+    "In": "in",
+    "NotIn": "not in",
+    "AsyncFor": "async for",
+    "AsyncWith": "async with",
+    "ImportFrom": "import",
+    "Delete": "del",
+    "TryStar": "try",
+}
+
+
 def construct(node: ast.AST) -> str:
-    """What to call a piece of syntax: ``ListComp`` → ``'list comp'``."""
+    """What to call a piece of syntax: ``ListComp`` → ``'list comprehension'``."""
+    if isinstance(node, ast.Expr):
+        return construct(node.value)
     name = type(node).__name__
-    words = "".join(f" {c.lower()}" if c.isupper() else c for c in name)
-    return f"'{words.strip()}'"
+    return repr(_WORDS.get(name, name.lower()))
 
 
 _READERS: dict[type[ast.expr], Callable[[Expressions, Frame, Any], Any]] = {

@@ -207,7 +207,11 @@ def loop_dtypes(name: str, operands: tuple[Any, ...]) -> tuple[DType, ...]:
         )
     if primitive.dtype is None:
         ufunc = cast(np.ufunc, primitive.numpy)
-        return tuple(ufunc.resolve_dtypes((*operands, None)))
+        try:
+            return tuple(ufunc.resolve_dtypes((*operands, None)))
+        except TypeError:
+            listed = " and ".join([getattr(x, "__name__", str(x)) for x in operands])
+            raise TypeError(f"{name} does not take {listed}") from None
     examples = [_EXAMPLES.get(item, item) for item in operands]
     common = np.result_type(*examples)
     return (*([common] * len(operands)), primitive.dtype(*([common] * len(operands))))

@@ -21,7 +21,7 @@ from ..errors import KernelSyntaxError, KernelTypeError
 from . import infer, nodes
 from .branches import Branches, Collect, Returned
 from .elements import Frame, describe
-from .expressions import NUMBERS
+from .expressions import BINARY, NUMBERS, construct
 from .jumps import has_jump, without_jumps
 from .source import Source, source_of
 from .views import View
@@ -185,7 +185,9 @@ class Parser(Branches):
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             self.assign(frame, node.target, self.expression(frame, node.value))
         elif isinstance(node, ast.AugAssign):
-            old = self.expression(frame, _as_read(node.target))
+            if not isinstance(node.op, BINARY):
+                fail(node, f"{construct(node.op)} is not part of the language")
+            old = self.value(frame, _as_read(node.target))
             right = self.value(frame, node.value)
             try:
                 new = self.binary(frame, node, node.op, old, right)
@@ -207,8 +209,7 @@ class Parser(Branches):
                 return
             self.expression(frame, node.value)
         elif not isinstance(node, ast.Pass):
-            word = type(node).__name__.lower()
-            fail(node, f"the statement {word!r} is not part of the language")
+            fail(node, f"{construct(node)} is not part of the language")
 
     def assign(self, frame: Frame, target: ast.expr, value: Any) -> None:
         fail = frame.source.fail
@@ -240,7 +241,7 @@ class Parser(Branches):
         index, inside = self.element(frame, target, base, found)
         try:
             stored = infer.convert(value, array.dtype)
-        except TypeError as error:
+        except (TypeError, OverflowError) as error:
             frame.source.mistype(target, str(error))
         store = nodes.Store(array.name, index, stored)
         if inside is None:
