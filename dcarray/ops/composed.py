@@ -123,9 +123,16 @@ def log_sigmoid(x: Scalar) -> Scalar:
     return -softplus(-x)
 
 
+def tanh_softplus(x: Scalar) -> Scalar:
+    """``tanh(log(1 + exp(x)))`` with one exponential, which never overflows."""
+    e = exp(-absolute(x))
+    over = e * (e + 2.0) if x < 0 else 1.0 + 2.0 * e
+    return over / (over + (2.0 if x < 0 else 2.0 * e * e))
+
+
 def mish(x: Scalar) -> Scalar:
     a = widen(x)
-    return a * tanh(softplus(a))
+    return a * tanh_softplus(a)
 
 
 def softsign(x: Scalar) -> Scalar:

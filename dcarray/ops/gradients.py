@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from ..kernel.language import PI, Scalar, absolute, exp, sqrt, tanh, widen
-from .composed import composed_row, sigmoid, softplus
+from .composed import composed_row, sigmoid, tanh_softplus
 from .error_function import erfc
 from .spec import Op
 
@@ -59,7 +59,7 @@ def silu_gradient(g: Scalar, x: Scalar) -> Scalar:
 
 def mish_gradient(g: Scalar, x: Scalar) -> Scalar:
     a = widen(x)
-    t = tanh(softplus(a))
+    t = tanh_softplus(a)
     return g * (t + a * sigmoid(a) * (1.0 - t * t))
 
 
