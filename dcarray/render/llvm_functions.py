@@ -89,7 +89,10 @@ class GridScalars(ScalarWriter):
         if slot is None:
             return self.variables[name]
         found = self.fresh()
-        self.lines.append(f"{found} = getelementptr i64, ptr {slot}, i64 {self.item}")
+        kind = type_of(dtype)
+        self.lines.append(
+            f"{found} = getelementptr {kind}, ptr {slot}, i64 {self.item}"
+        )
         return found
 
     def assign(self, name: str, value: str, dtype: DType) -> None:

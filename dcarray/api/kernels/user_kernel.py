@@ -215,7 +215,7 @@ class Kernel:
             limits = getattr(backend, "limits", None)
             # The CPU has its loop along the first axis, a GPU its bundle of items.
             group = (
-                _group(grid, 1024, 1024)
+                _group(grid, _host_items(math.prod(grid)), 1024)
                 if limits is None
                 else _group(grid, limits.items, 32)
             )
@@ -336,6 +336,11 @@ def _check(name: str, grid: Sizes, group: Sizes, backend: Any) -> None:
         raise LaunchError(
             f"groups of {group}; a group has {most} items at most", **facts
         )
+
+
+def _host_items(count: int) -> int:
+    """Work items of a group on the CPU: small grids, too, are for several threads."""
+    return 1 << min(10, max(5, (count // 16).bit_length()))
 
 
 @functools.lru_cache(1024)

@@ -17,7 +17,8 @@ import numpy as np
 from ...config import current
 from ...errors import UnsupportedError
 from ...kernel.interpret import interpret
-from ...kernel.nodes import Array, Kernel
+from ...kernel.nodes import Array, For, Kernel, While
+from ...kernel.walk import statements
 from ...render.llvm_functions import library_functions
 from ...render.llvm_grid import GRID, render_grid
 from .engine import Engine, engine
@@ -28,15 +29,19 @@ __all__ = ["compiled", "run_in_step", "run_kernel"]
 _SLICE = 1 << 12
 """Work items from which a slice of its own pays."""
 
+_ROUNDS = 64
+"""Work items that one with a loop counts for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A kernel's function, and the scratch memory that it needs for each work item of a
-    group, and besides."""
+    """A kernel's function; the scratch memory that it needs for each work item of a
+    group, and besides; and how much there is to do for each."""
 
     function: Callable[..., Any]
     each: int
     fixed: int
+    weight: int
     owner: Any
 
 
@@ -68,7 +73,9 @@ def _compile(found: Engine, kernel: Kernel) -> Compiled | None:
         return None
     built = found.kernel(text, GRID, kernel.name)
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(built.address)
-    return Compiled(function, each, fixed, built.owner)
+    loops = any(isinstance(x, (For, While)) for x in statements(kernel.body))
+    weight = _ROUNDS if loops else 1
+    return Compiled(function, each, fixed, weight, built.owner)
 
 
 def run_kernel(
@@ -98,7 +105,9 @@ def run_kernel(
     threads = available_threads()
     slices = 1
     if threads > 1:
-        slices = max(1, min(groups, 8 * threads, groups * items // _SLICE))
+        slices = max(
+            1, min(groups, 8 * threads, groups * items * code.weight // _SLICE)
+        )
     edges = [groups * k // slices for k in range(slices + 1)]
 
     def task(number: int) -> None:
