@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CompileError, DeviceError, LaunchError, OutOfMemoryError
+from ...errors import DeviceError, LaunchError, OutOfMemoryError
 from ...kernel.nodes import Kernel
 from ...render.opencl import OPENCL
-from ..base import Rates
+from ..base import DeviceProperties, Rates
 from ..grid import GridBackend, Limits
 from ..pool import Pool
+from .building import Builder
 from .platforms import devices
 
 __all__ = ["Block", "OpenClBackend"]
@@ -58,6 +59,7 @@ class OpenClBackend(GridBackend):
     """
 
     dialect = OPENCL
+    dlpack_type = 4  # kDLOpenCL
 
     def __init__(self, index: int = 0) -> None:
         import pyopencl as cl
@@ -90,7 +92,8 @@ class OpenClBackend(GridBackend):
         self.pool: Pool[Any] = Pool(
             self.device, self._allocate, self._free, self._clear
         )
-        self._options = self._build_options()
+        options = self._build_options()
+        self._builder = Builder(self._context, handle, self.device, options)
         self._enqueuing = threading.Lock()
         self._arguments: dict[int, list[Any]] = {}
 
@@ -99,6 +102,21 @@ class OpenClBackend(GridBackend):
         if self.handle.single_fp_config & correct:
             return ["-cl-fp32-correctly-rounded-divide-sqrt"]
         return []
+
+    def properties(self) -> DeviceProperties:
+        """What the device is; how much memory is free no driver tells."""
+        handle, platform = self.handle, self.handle.platform
+        return DeviceProperties(
+            self.device,
+            name=handle.name.strip(),
+            vendor=handle.vendor.strip(),
+            driver=f"{platform.name.strip()}, {handle.driver_version.strip()}",
+            memory_total=int(handle.global_mem_size),
+            compute_units=int(handle.max_compute_units),
+            dtypes=self.supported,
+            unified_memory=bool(handle.host_unified_memory),
+            pools=(self.pool.statistics(),),
+        )
 
     # ------------------------------------------------------------------------- memory
     def _allocate(self, nbytes: int) -> Any:
@@ -143,6 +161,10 @@ class OpenClBackend(GridBackend):
             self._checked("download", received, source.buffer)
             target[...] = received
 
+    def dlpack_handle(self, memory: Block) -> int:
+        """The ``cl_mem`` of a block."""
+        return int(memory.buffer.int_ptr)
+
     def _checked(self, verb: str, target: Any, source: Any) -> None:
         try:
             self._cl.enqueue_copy(self._queue, target, source, is_blocking=True)
@@ -152,17 +174,7 @@ class OpenClBackend(GridBackend):
     # ------------------------------------------------------------------------ kernels
     def build(self, text: str, kernel: Kernel) -> Any:
         """The function of a text; see `GridBackend.build`."""
-        cl = self._cl
-        try:
-            program = cl.Program(self._context, text).build(self._options)
-            return getattr(program, kernel.name)
-        except cl.Error as error:
-            raise CompileError(
-                str(error).strip(),
-                device=self.device,
-                kernel=kernel.name,
-                source=text,
-            ) from None
+        return self._builder.function(text, kernel.name)
 
     def enqueue(
         self,

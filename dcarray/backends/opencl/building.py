@@ -1,0 +1,88 @@
+"""Programs of OpenCL: built from text, or from the binaries of an earlier process."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import CompileError
+from ...profile import Event, emit
+from ..cache import object_cache
+
+__all__ = ["Builder"]
+
+
+class Builder:
+    """Makes functions for one device.
+
+    Parameters
+    ----------
+    context, handle
+        pyopencl's context and its only device.
+    device : str
+        The label.
+    options : sequence of str
+        For the compiler.
+    """
+
+    def __init__(
+        self, context: Any, handle: Any, device: str, options: Sequence[str]
+    ) -> None:
+        import pyopencl as cl
+
+        self._cl = cl
+        self._context = context
+        self._handle = handle
+        self._device = device
+        self._options = list(options)
+        parts = (handle.platform.version, handle.name, handle.driver_version, *options)
+        self._prefix = "\n".join(["opencl", *parts, ""])
+
+    def function(self, text: str, name: str) -> Any:
+        """A function of a text.
+
+        Raises
+        ------
+        CompileError
+            With the compiler's own message.
+        """
+        cache = object_cache()
+        key = self._prefix + text
+        kept = cache.get(key)
+        if kept is not None:
+            found = self._load(kept, name)
+            if found is not None:
+                return found
+            cache.discard(key)
+        program = self._build(text, name)
+        emit(Event("compile", name, self._device))
+        binary = program.binaries[0]
+        if binary:
+            cache.put(key, binary)
+        return getattr(program, name)
+
+    def _build(self, text: str, name: str) -> Any:
+        cl = self._cl
+        # pyopencl has a cache of its own, and warns where a compiler says anything.
+        program = cl.Program(self._context, text)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", cl.CompilerWarning)
+                return program.build(self._options, cache_dir=False)
+        except cl.Error as error:
+            raise CompileError(
+                str(error).strip(), device=self._device, kernel=name, source=text
+            ) from None
+
+    def _load(self, binary: bytes, name: str) -> Any:
+        """A function of a binary; None where the driver does not take it any more."""
+        cl = self._cl
+        try:
+            program = cl.Program(self._context, [self._handle], [binary])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", cl.CompilerWarning)
+                program.build(self._options)
+            return getattr(program, name)
+        except (cl.Error, AttributeError):
+            return None
