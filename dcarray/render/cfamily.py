@@ -7,6 +7,7 @@ are told to contract nothing.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -22,7 +23,7 @@ from ..kernel.rewrite import inline_single_uses
 from ..kernel.walk import statements
 from .dialect import Dialect, code_of
 
-__all__ = ["render", "render_all"]
+__all__ = ["entry", "render", "render_all"]
 
 DType = np.dtype[Any]
 
@@ -62,8 +63,9 @@ def render(kernel: nodes.Kernel, dialect: Dialect) -> str:
     Returns
     -------
     str
-        A text with one function that bears the kernel's name.  Its parameters are the
-        kernel's after `lower`: complex ones are split into their parts.
+        A text with one function that bears the kernel's name, see `entry`.  Its
+        parameters are the kernel's after `lower`: complex ones are split into their
+        parts.
 
     Raises
     ------
@@ -71,6 +73,13 @@ def render(kernel: nodes.Kernel, dialect: Dialect) -> str:
         The language lacks a dtype or an operation.
     """
     return render_all([kernel], dialect)
+
+
+def entry(kernel: nodes.Kernel, dialect: Dialect) -> nodes.Kernel:
+    """The kernel under a name that a function of the language may have."""
+    if kernel.name not in dialect.reserved:
+        return kernel
+    return dataclasses.replace(kernel, name=f"{kernel.name}_")
 
 
 def render_all(kernels: Iterable[nodes.Kernel], dialect: Dialect) -> str:
@@ -83,6 +92,7 @@ def render_all(kernels: Iterable[nodes.Kernel], dialect: Dialect) -> str:
     functions = []
     for kernel in kernels:
         assert not kernel.results, f"{kernel.name} returns values"
+        kernel = entry(kernel, dialect)
         lowered = round_early(replace(lower(kernel), dialect.missing))
         writer = _Writer(inline_single_uses(lowered), dialect)
         functions.append(writer.text())

@@ -13,7 +13,7 @@ import numpy as np
 from ...kernel.nodes import Array, Kernel
 from ...layout import Layout
 from ...ops.program import Program
-from ...render.cfamily import render
+from ...render.cfamily import entry, render
 from ...render.dialect import Dialect
 from ..base import Raised, Rates
 from .launch import lowered_number
@@ -149,7 +149,8 @@ class GridBackend(ABC):
             with self._building:
                 found = self._functions.get(id(kernel))
                 if found is None:
-                    function = self.build(render(kernel, self.dialect), kernel)
+                    text = render(kernel, self.dialect)
+                    function = self.build(text, entry(kernel, self.dialect))
                     found = self._functions[id(kernel)] = (kernel, function)
         return found[1]
 
