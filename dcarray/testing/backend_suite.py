@@ -15,6 +15,7 @@ from ..ops import (
     contraction,
     elementwise,
     indexing,
+    neural,
     reduction,
     solving,
     statistics,
@@ -30,7 +31,10 @@ __all__ = ["BackendSuite"]
 HostArray = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 
-ROWS = (contraction, indexing, reduction, solving, statistics, transforms)
+ROWS = (
+    *(contraction, indexing, neural, reduction),
+    *(solving, statistics, transforms),
+)
 """Modules whose rows enter `LIBRARY` when they are imported."""
 
 FLOAT = np.dtype(np.float32)
