@@ -20,6 +20,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
     from . import (
         contraction,
         joining,
+        neural,
         ordering,
         picking,
         quantiles,
@@ -41,6 +42,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         joining,
         statistics,
         vectors,
+        neural,
     )
     tables = [module.TABLE for module in modules]
     return {name: function for table in tables for name, function in table.items()}

@@ -1,0 +1,171 @@
+"""Kernels of windows on devices with grids, against the oracles of their rows; the host
+does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dcarray as dc
+from dcarray.array.device_array import DeviceArray
+from dcarray.array.library import library
+from dcarray.backends.registry import install, remove
+from dcarray.errors import UnsupportedError
+from dcarray.ops import neural
+from dcarray.ops.spec import Op
+
+from .interpreted_device import InterpretedBackend
+
+OPENCL = "opencl:0"
+
+
+@pytest.fixture(params=["grid:0", OPENCL])
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    settings = {"fallback": "error", "implicit_transfer": "allow"}
+    if request.param == OPENCL:
+        pytest.importorskip("pyopencl")
+        if OPENCL not in [str(device) for device in dc.devices()]:
+            pytest.skip("there is no OpenCL device")
+        with dc.config(**settings):
+            yield OPENCL
+        return
+    made = InterpretedBackend()
+    install(made)
+    with dc.config(**settings):
+        yield made.device
+    remove(made.device)
+
+
+def check(device: str, row: Op, *given: Any, **options: Any) -> None:
+    """Compare a row on a device with its oracle."""
+    want = row.numpy(*given, **options)
+    on_device = [dc.asarray(x, device=device) for x in given]
+    got = library(DeviceArray, row, on_device, **options)
+    pairs = zip(got, want) if isinstance(want, tuple) else [(got, want)]
+    for one, other in pairs:
+        host = one.get()
+        assert str(one.device) == device
+        assert host.dtype == other.dtype
+        assert host.shape == other.shape
+        if other.dtype.kind not in "fc":
+            assert np.array_equal(host, other)
+        else:
+            near = (
+                1e3 * np.finfo(other.dtype).eps if other.dtype != np.float16 else 0.02
+            )
+            np.testing.assert_allclose(host, other, rtol=near, atol=near)
+
+
+def numbers(shape: tuple[int, ...], code: str = "f", seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    if code in "bBhHiIlL":
+        return rng.integers(0, 100, shape).astype(code)
+    x = rng.normal(size=shape)
+    return (x + 1j * rng.normal(size=shape) if code in "FD" else x).astype(code)
+
+
+def sizes(n: tuple[int, ...], window: dict[str, Any], high: int = 1) -> tuple[int, ...]:
+    """Positions of a result, with ``high`` positions of padding behind the array."""
+    each = zip(n, *[window[name] for name in ("kernel", "stride", "low", "dilation")])
+    return tuple(
+        [
+            max(0, (m + low + high - d * (k - 1) - 1) // s + 1)
+            for m, k, s, low, d in each
+        ]
+    )
+
+
+def windows(ndim: int) -> list[dict[str, Any]]:
+    """Plain, and with a stride, padding and dilation that differ by axis."""
+    one = (1,) * ndim
+    return [
+        {"kernel": (3,) * ndim, "stride": one, "low": one, "dilation": one},
+        {
+            "kernel": (3, 2, 2)[:ndim],
+            "stride": (2, 3, 1)[:ndim],
+            "low": (2, -1, 0)[:ndim],
+            "dilation": (1, 2, 3)[:ndim],
+        },
+    ]
+
+
+def moved(x: Any, channels_last: bool) -> Any:
+    return np.moveaxis(x, 1, -1).copy() if channels_last else x
+
+
+POSITIONS = {1: (9,), 2: (7, 6), 3: (4, 5, 6)}
+
+
+# ------------------------------------------------------------------------ convolutions
+def convolved(
+    device: str, ndim: int, window: dict[str, Any], groups: int, last: bool, code: str
+) -> None:
+    """Convolution and both gradients."""
+    positions = POSITIONS[ndim]
+    kernel = window["kernel"]
+    size = sizes(positions, window)
+    rest = {name: window[name] for name in ("stride", "low", "dilation")}
+    rest |= {"groups": groups, "channels_last": last}
+    x = moved(numbers((2, 2 * groups, *positions), code), last)
+    w = numbers((3 * groups, 2, *kernel), code, 1)
+    g = moved(numbers((2, 3 * groups, *size), code, 2), last)
+    check(device, neural.CONVOLUTION, x, w, size=size, **rest)
+    gradient = neural.CONVOLUTION_INPUT_GRADIENT
+    check(device, gradient, g, w, size=positions, **rest)
+    gradient = neural.CONVOLUTION_WEIGHT_GRADIENT
+    check(device, gradient, x, g, kernel=kernel, **rest)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_convolution(device: str, ndim: int, groups: int, last: bool) -> None:
+    if device != OPENCL and (ndim == 3 or groups > 1):
+        ndim = 1  # interpretation is slow
+    for window in windows(ndim):
+        convolved(device, ndim, window, groups, last, "f")
+
+
+@pytest.mark.parametrize("code", "edbilFD")
+def test_convolution_of_dtypes(device: str, code: str) -> None:
+    if code == "d" or device != OPENCL or code in "il":
+        convolved(device, 1, windows(1)[1], 1, False, code)
+    else:
+        convolved(device, 2, windows(2)[1], 2, True, code)
+
+
+def test_convolution_of_views(device: str) -> None:
+    x = numbers((4, 8, 6))
+    w = numbers((3, 4, 2), seed=1)
+    options = {"stride": (1,), "low": (0,), "dilation": (1,), "size": (7,)}
+    options |= {"groups": 1, "channels_last": False}
+    # Every other image and channel, backwards.
+    views = [x[::2, ::-2, ::-1], w[::-1]]
+    want = neural.CONVOLUTION.numpy(*views, **options)
+    on_device = dc.asarray(x, device=device)[::2, ::-2, ::-1]
+    got = library(
+        DeviceArray,
+        neural.CONVOLUTION,
+        (on_device, dc.asarray(w, device=device)[::-1]),
+        **options,
+    )
+    np.testing.assert_allclose(got.get(), want, rtol=1e-5, atol=1e-5)
+
+
+def test_convolution_over_four_axes_is_refused(device: str) -> None:
+    ones = (1,) * 4
+    x, w = numbers((1, 1, 2, 2, 2, 2)), numbers((1, 1, 1, 1, 1, 1))
+    given = [dc.asarray(a, device=device) for a in (x, w)]
+    options = {"stride": ones, "low": (0,) * 4, "dilation": ones, "size": (2,) * 4}
+    with pytest.raises(UnsupportedError, match="4 axes"):
+        library(
+            DeviceArray,
+            neural.CONVOLUTION,
+            given,
+            groups=1,
+            channels_last=False,
+            **options,
+        )
