@@ -169,3 +169,78 @@ def test_convolution_over_four_axes_is_refused(device: str) -> None:
             channels_last=False,
             **options,
         )
+
+
+# ---------------------------------------------------------------------------- pooling
+def with_nan(x: Any) -> Any:
+    if x.dtype.kind == "f":
+        x.flat[[5, 11]] = np.nan
+        x.flat[[2, 20]] = -np.inf
+    return x
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_pools(device: str, ndim: int, last: bool) -> None:
+    positions = POSITIONS[ndim]
+    for window in windows(ndim)[ndim == 3 :]:
+        options = {**window, "size": sizes(positions, window), "channels_last": last}
+        x = moved(with_nan(np.round(numbers((2, 3, *positions)))), last)
+        check(device, neural.MAX_POOL, x, **options)
+        check(device, neural.MAX_POOL_WITH_INDICES, x, **options)
+        x = moved(numbers((2, 3, *positions)), last)
+        check(device, neural.SUM_POOL, x, **options)
+        g = moved(numbers((2, 3, *options["size"])), last)
+        options["size"] = positions
+        check(device, neural.SUM_POOL_GRADIENT, g, **options)
+
+
+@pytest.mark.parametrize("code", "?bBled")
+def test_pools_of_dtypes(device: str, code: str) -> None:
+    window = windows(2)[0]
+    options = {**window, "size": (7, 6), "channels_last": False}
+    x = numbers((1, 2, 7, 6), "b").astype(code)
+    check(device, neural.MAX_POOL_WITH_INDICES, x, **options)
+    if code != "?":
+        check(device, neural.SUM_POOL, x, **options)
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_windows_that_share_the_positions(device: str, last: bool) -> None:
+    for positions, size in (((9,), (4,)), ((7, 6), (3, 5)), ((3, 4), (5, 4))):
+        options = {"channels_last": last}
+        x = moved(with_nan(numbers((2, 3, *positions))), last)
+        check(device, neural.ADAPTIVE_MAX_POOL, x, size=size, **options)
+        x = moved(numbers((2, 3, *positions)), last)
+        check(device, neural.ADAPTIVE_SUM_POOL, x, size=size, **options)
+        g = moved(numbers((2, 3, *size)), last)
+        row = neural.ADAPTIVE_SUM_POOL_GRADIENT
+        check(device, row, g, size=positions, **options)
+
+
+# ----------------------------------------------------------------------------- places
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("code", "fdl")
+def test_values_at_places(device: str, code: str, last: bool) -> None:
+    options = {"size": (6, 5), "channels_last": last}
+    x = moved(numbers((2, 3, 4, 20), code), last)
+    places = moved(np.random.default_rng(1).integers(0, 30, (2, 3, 4, 20)), last)
+    check(device, neural.SCATTER_POSITIONS, x, places, **options)
+    check(device, neural.PLACE_POSITIONS, x, places, **options)
+
+
+@pytest.mark.parametrize("row", [neural.SCATTER_POSITIONS, neural.PLACE_POSITIONS])
+def test_a_place_outside_of_its_plane(device: str, row: Op) -> None:
+    x = dc.asarray(numbers((1, 1, 3)), device=device)
+    places = dc.asarray(np.array([[[0, 4, 1]]]), device=device)
+    with pytest.raises(IndexError, match="got 0 to 4, a plane takes 0 to 3"):
+        library(DeviceArray, row, (x, places), size=(4,), channels_last=False)
+
+
+@pytest.mark.parametrize("code", "efl")
+def test_embedding_gradient(device: str, code: str) -> None:
+    g = numbers((4, 30, 5), code)
+    places = np.random.default_rng(1).integers(0, 9, (4, 30))
+    check(device, neural.EMBEDDING_GRADIENT, g, places, count=11)
+    nothing = np.zeros((0,), np.int64)
+    check(device, neural.EMBEDDING_GRADIENT, g[0, :0], nothing, count=2)

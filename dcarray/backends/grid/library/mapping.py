@@ -23,6 +23,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         neural,
         ordering,
         picking,
+        pooling,
         quantiles,
         scans,
         searching,
@@ -43,6 +44,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         statistics,
         vectors,
         neural,
+        pooling,
     )
     tables = [module.TABLE for module in modules]
     return {name: function for table in tables for name, function in table.items()}
