@@ -12,7 +12,7 @@ from ..backends.registry import Device
 from ..config import current
 from ..layout import phantom
 from ..ops.elementwise import BY_UFUNC
-from . import calls, export, indexing
+from . import calls, capsule, export, indexing
 from .fallback import call_numpy, on_host
 from .flat import FlatIterator
 from .movement import moved
@@ -305,15 +305,41 @@ class DeviceArray(Picking):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        on_cpu = self._device.kind in _DLPACK_ON_CPU
-        if not on_cpu and (
-            dl_device is None or tuple(dl_device) != (1, 0) or copy is False
-        ):
+        """A capsule for DLPack.
+
+        Parameters
+        ----------
+        stream : None
+            OpenCL and Metal have no streams: what was launched has ended.
+        max_version : tuple of int, optional
+            The consumer's newest version of DLPack.
+        dl_device : tuple of int, optional
+            The array's own device (the default), or the CPU, ``(1, 0)``.
+        copy : bool, optional
+            True copies, False shares.  By default arrays on the host are shared, and of
+            those on a GPU a copy is made on it.  ``copy=False`` there shares the GPU's
+            memory: operations on it are launched at once, and `dcarray.synchronize`
+            waits for them before somebody else goes on.  ``copy=False`` with the CPU
+            moves the array's memory to the host while it is in use there.
+
+        Raises
+        ------
+        BufferError
+            DLPack has no words for the array or its device.
+        """
+        here = self.__dlpack_device__()
+        wanted = here if dl_device is None else tuple(dl_device)
+        if wanted == here != (1, 0) and here[0] != _EXTENSION:
+            if stream is not None:
+                raise BufferError(f"__dlpack__: got stream={stream!r}, takes None")
+            return capsule.capsule_of(self, max_version, copy)
+        if here != (1, 0) != wanted:
             raise BufferError(
                 f"__dlpack__: the array is on {self._device}; ask for a copy on the "
                 "CPU with dl_device=(1, 0), or move it with to_device()"
             )
-        source = export.exported(self) if on_cpu and not copy else self.get()
+        shares = copy is False or (here == (1, 0) and not copy)
+        source = export.exported(self) if shares else self.get()
         return source.__dlpack__(
             stream=stream, max_version=max_version, dl_device=dl_device, copy=None
         )
@@ -321,7 +347,8 @@ class DeviceArray(Picking):
     def __dlpack_device__(self) -> tuple[int, int]:
         if self._device.kind in _DLPACK_ON_CPU:
             return (1, 0)
-        return (12, self._device.index)  # kDLExtDev
+        known = capsule.dlpack_device(self._device)
+        return known or (_EXTENSION, self._device.index)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The namespace of the standard.
@@ -363,6 +390,9 @@ class DeviceArray(Picking):
             return handler(*arguments, **keywords)
         return call_numpy(type(self), function, *arguments, **keywords)
 
+
+_EXTENSION = 12
+"""kDLExtDev: DLPack has no number for this kind of device."""
 
 _DLPACK_ON_CPU = ("auto", "cpu", "test")
 """Devices whose arrays DLPack knows as the CPU's.  The simulated device has no number

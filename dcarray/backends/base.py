@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +20,7 @@ __all__ = [
     "Backend",
     "DeviceProperties",
     "Executable",
+    "Exporting",
     "Memory",
     "Operand",
     "Raised",
@@ -95,7 +96,7 @@ class Backend(Protocol):
 
     A backend may have, besides, an attribute ``pool`` (a `Pool`), which gives idle
     memory back when room is needed, and a method ``properties()`` that returns its
-    `DeviceProperties`.
+    `DeviceProperties`.  What it has to say about DLPack is in `Exporting`.
     """
 
     device: str
@@ -144,3 +145,14 @@ class Backend(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all that was launched has ended."""
+
+
+@runtime_checkable
+class Exporting(Protocol):
+    """A backend whose memory can leave through DLPack."""
+
+    dlpack_type: int
+    """The number that DLPack gives this kind of device."""
+
+    def dlpack_handle(self, memory: Memory) -> int:
+        """What DLPack calls the data of a block: an address, or a driver's handle."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..config import current
-from ..errors import DeviceError, DeviceLostError
+from ..errors import DeviceError, DeviceLostError, UnsupportedError
 from ..layout import Layout, address_of
 from ..profile import Event, emit
 from .base import Backend, Memory
@@ -45,9 +45,11 @@ class Buffer:
     start : int
         Address of the first byte of the copy on the host, if there is one.
     sharer : object or None
-        Set while somebody outside can write the host's memory: True for ever, a weak
-        reference as long as its referent lives.  No copy on another device is kept
-        then.
+        Set while somebody outside can write the memory on the device `home`: True for
+        ever, a weak reference as long as its referent lives.  No copy on another device
+        is kept then.
+    home : str
+        Where the memory is that somebody outside can write, while it is shared.
     users : int
         How many running kernels work on it: meanwhile no copy is given up.
     """
@@ -57,6 +59,7 @@ class Buffer:
         "_copies",
         "_sharer",
         "_valid",
+        "home",
         "last_used",
         "nbytes",
         "root",
@@ -71,6 +74,7 @@ class Buffer:
         self._copies: dict[str, Memory] | None = None
         self._valid: set[str] | None = None
         self._sharer: Any = None
+        self.home = "cpu"
         self.last_used = 0.0
         self.users = 0
 
@@ -134,11 +138,31 @@ class Buffer:
             return False
         return True
 
-    def share(self, exporter: object | None) -> None:
-        """The memory can be written from outside while ``exporter`` lives; for ever if
-        it is None.  The CPU's copy is the only one from now on."""
-        self.read_on(backend_for("cpu"))
-        self._keep_only("cpu")
+    def is_shared_on(self, device: str) -> bool:
+        """Whether somebody outside can write the device's memory now."""
+        return self.is_shared and device == self.home
+
+    def share(self, exporter: object | None, device: str = "cpu") -> None:
+        """The memory on a device can be written from outside while ``exporter`` lives;
+        for ever if it is None.  That copy is the only one from now on.
+
+        Raises
+        ------
+        BufferError
+            It is shared on another device.
+        """
+        with self._lock:
+            if self.is_shared and device != self.home:
+                raise BufferError(
+                    f"the memory is shared on {self.home}, and so cannot be on "
+                    f"{device}; export a copy"
+                )
+            self.read_on(backend_for(device))
+            self._keep_only(device)
+            self.home = device
+            self._remember_sharer(exporter)
+
+    def _remember_sharer(self, exporter: object | None) -> None:
         if exporter is None:
             self._sharer = True
         elif self._sharer is not True:
@@ -194,8 +218,19 @@ class Buffer:
 
     def prepare_on(self, backend: Backend, whole: bool = False) -> Memory:
         """Memory on a device that somebody is going to write: the other copies stay
-        what they are until `wrote_on` says that it succeeded."""
+        what they are until `wrote_on` says that it succeeded.
+
+        Raises
+        ------
+        UnsupportedError
+            The memory is shared with outsiders on another device.
+        """
         with self._lock:
+            if self.is_shared and backend.device != self.home:
+                raise UnsupportedError(
+                    f"{backend.device}: the array's memory is shared with others on "
+                    f"{self.home}, and only there it can be written"
+                )
             if whole and not self.is_valid_on(backend.device):
                 return self._stale_copy_on(backend)
             return self.read_on(backend)
@@ -206,7 +241,6 @@ class Buffer:
         with self._lock:
             if self._valid is None and device == "cpu":
                 return
-            assert device == "cpu" or not self.is_shared
             self._put(device, memory)
             self._valid = {device}
 
@@ -307,8 +341,13 @@ class Buffer:
             self._copies = {
                 d: m for d, m in self._copies.items() if d == device
             } or None
-        if device == "cpu" and self._copies is None:
-            self._valid = None
+        if device == "cpu":
+            if self._copies is None:
+                self._valid = None
+        else:
+            self.root = None
+            self.start = 0
+            self._valid = {device}
 
     def drop(self, device: str) -> int:
         """Give up the copy on ``device`` if another one is valid; bytes given up."""
@@ -323,6 +362,8 @@ class Buffer:
         """Copy to the host what only ``device`` holds, then give up its copy."""
         with self._lock:
             if self.users or self._copies is None or device not in self._copies:
+                return 0
+            if self.is_shared_on(device):
                 return 0
             if self.is_valid_on(device):
                 self.read_on(backend_for("cpu"))

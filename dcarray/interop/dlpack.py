@@ -21,6 +21,8 @@ ON_CPU = (1, 3, 10, 13)
 """DLPack's types of devices whose memory the host can read: the CPU, and memory that is
 pinned, in ROCm's or CUDA's way, or managed."""
 
+KINDS = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 14: "oneAPI"}
+
 
 @native
 def from_dlpack(
@@ -49,7 +51,8 @@ def from_dlpack(
     Raises
     ------
     ValueError, BufferError
-        ``copy=False`` where a copy would be needed.
+        ``copy=False`` where a copy would be needed, or memory of another device whose
+        owner gives no copy of it on the CPU.
     """
     target = None if device is None else chosen_device(device)
     if isinstance(x, DeviceArray):
@@ -69,5 +72,16 @@ def from_dlpack(
     if on_host and stays and not copy:
         host = np.from_dlpack(x)
         return DeviceArray._of_shared(host, target or chosen_device("auto"))
-    host = np.from_dlpack(x) if on_host else np.from_dlpack(x, device="cpu")
+    host = np.from_dlpack(x) if on_host else _copied_by_owner(x, kind)
     return placed(np.array(host), target if target is not None else "auto")
+
+
+def _copied_by_owner(x: Any, kind: int) -> Any:
+    try:
+        return np.from_dlpack(x, device="cpu")
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        name = KINDS.get(int(kind), "device")
+        raise BufferError(
+            f"from_dlpack: this is {name} memory (DLPack's type {int(kind)}), and its "
+            "owner gives no copy on the CPU; make one there"
+        ) from error

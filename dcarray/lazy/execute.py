@@ -234,7 +234,7 @@ def write(target: Read, source: Read) -> None:
     computed straight into the memory.
     """
     evaluate((target.value,))
-    # What outsiders can write stays on the host.
+    # What outsiders can write on the host stays there.
     named = "cpu" not in route.candidates(target.value.device)
     while True:
         with lock:
@@ -243,7 +243,7 @@ def write(target: Read, source: Read) -> None:
                 and source.layout == source.value.layout
                 and source.dtype == source.value.dtype
                 and not source.value.is_bound()
-                and not (named and _is_shared(target))
+                and not (named and _is_shared_on_host(target))
             )
             if direct:
                 group = fuse(Target(source, into=target.layout.strides))
@@ -306,8 +306,8 @@ def _can_store(group: Group, source: Read, target: Read) -> bool:
     return True
 
 
-def _is_shared(read: Read) -> bool:
-    return read.value.buffer is not None and read.value.buffer.is_shared
+def _is_shared_on_host(read: Read) -> bool:
+    return read.value.buffer is not None and read.value.buffer.is_shared_on("cpu")
 
 
 def _same_memory(leaf: Read, target: Read) -> bool:
@@ -326,7 +326,7 @@ def _start(read: Read) -> int:
 def _copy(target: Read, source: Read) -> None:
     """Copy between stored values, also overlapping ones."""
     device = common(target.value.device, source.value.device)
-    if "cpu" in route.candidates(device) or _is_shared(target):
+    if "cpu" in route.candidates(device) or _is_shared_on_host(target):
         np.copyto(host_view(target, writing=True), host_view(source))
         return
     signature = Signature((source.dtype,), (target.dtype,))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..backends.base import Backend, Memory
 from ..backends.buffer import Buffer
 from ..dtypes import DType
-from ..errors import UnsupportedError
 from ..layout import Layout
 from .graph import Read
 
@@ -30,10 +29,6 @@ class Into:
 
     def prepare(self, backend: Backend) -> Memory:
         """The memory on a device."""
-        if backend.device != "cpu" and self.buffer.is_shared:
-            raise UnsupportedError(
-                f"{backend.device}: the array's memory is shared with the host"
-            )
         return self.buffer.prepare_on(backend, self.whole)
 
     def wrote(self, backend: Backend, memory: Memory) -> None:

@@ -444,6 +444,7 @@ def installed(simulator: Simulator) -> Iterator[Simulator]:
     assert compiler(), "the simulated Metal device needs g++"
     bridge: Any = types.ModuleType("objc")
     bridge.autorelease_pool = contextlib.nullcontext
+    bridge.pyobjc_id = id
     modules = {"Metal": simulator.module(), "objc": bridge}
     before = {name: sys.modules.get(name) for name in modules}
     sys.modules.update(modules)

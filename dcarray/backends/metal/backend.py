@@ -13,7 +13,7 @@ from ...render.metal import METAL
 from ..base import DeviceProperties, Rates
 from ..grid import GridBackend, Limits
 from ..pool import Pool
-from .driver import devices, metal, text_of
+from .driver import devices, metal, pointer_of, text_of
 from .functions import Function, Numbers, groups_of, is_free
 from .memory import Block, bytes_of
 from .queue import Queue
@@ -49,6 +49,7 @@ class MetalBackend(GridBackend):
     """
 
     dialect = METAL
+    dlpack_type = 8  # kDLMetal
 
     def __init__(self, index: int = 0) -> None:
         super().__init__()
@@ -146,6 +147,10 @@ class MetalBackend(GridBackend):
         """Copy bytes to the host."""
         if target.size:
             np.copyto(target, self.host_bytes(source)[: target.size])
+
+    def dlpack_handle(self, memory: Block) -> int:
+        """The address of a block's MTLBuffer, an object of Objective-C."""
+        return pointer_of(memory.buffer)
 
     # ------------------------------------------------------------------------ kernels
     def build(self, text: str, kernel: Kernel) -> Function:

@@ -9,7 +9,15 @@ from typing import Any
 from ...config import logger
 from ...errors import DeviceError, DeviceLostError, LaunchError, OutOfMemoryError
 
-__all__ = ["autorelease_pool", "count", "devices", "failure", "metal", "text_of"]
+__all__ = [
+    "autorelease_pool",
+    "count",
+    "devices",
+    "failure",
+    "metal",
+    "pointer_of",
+    "text_of",
+]
 
 OUT_OF_MEMORY = 8
 """MTLCommandBufferErrorOutOfMemory."""
@@ -57,6 +65,11 @@ def devices() -> tuple[Any, ...]:
 def count() -> int:
     """How many devices there are."""
     return len(devices())
+
+
+def pointer_of(thing: Any) -> int:
+    """The address of an object of Objective-C."""
+    return int(importlib.import_module("objc").pyobjc_id(thing))
 
 
 def text_of(error: Any) -> str:

@@ -1,0 +1,137 @@
+"""DLPack capsules of memory on a device, which NumPy cannot make.
+
+NumPy makes the capsule of an array that has the right shape, strides and dtype but no
+memory; then the device, the handle and the offset are written over NumPy's.  So what
+runs when the capsule or its consumer lets go, perhaps without the GIL or while an
+exception is on its way, is C code of NumPy's: it ends the life of that array, and with
+it that of its base.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from ..backends.base import Exporting, Memory
+from ..backends.registry import Device, backend_for
+from ..layout import Layout, phantom
+from .movement import copied
+from .state import ArrayState, is_writeable
+
+__all__ = ["capsule_of", "dlpack_device"]
+
+READ_ONLY = 1
+IS_COPIED = 2
+"""Flags of ``DLManagedTensorVersioned``."""
+
+BFLOAT16 = 4
+"""The code of a type that NumPy does not export."""
+
+
+class _Tensor(ctypes.Structure):
+    """``DLTensor``."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _Versioned(ctypes.Structure):
+    """``DLManagedTensorVersioned``; the older ``DLManagedTensor`` begins with the
+    tensor."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+class Exported:
+    """The owner, in NumPy's eyes, of what went out; lives as long as it is used."""
+
+    def __init__(self, memory: Memory, layout: Layout, dtype: np.dtype[Any]) -> None:
+        self.memory = memory
+        self.earlier: object = None
+        shown = phantom(layout, dtype)
+        self.__array_interface__ = shown.__array_interface__
+
+
+def dlpack_device(device: Device) -> tuple[int, int] | None:
+    """DLPack's numbers for a device, or None where it has none."""
+    backend: object = backend_for(str(device))
+    if isinstance(backend, Exporting):
+        return (backend.dlpack_type, device.index)
+    return None
+
+
+def capsule_of(
+    x: ArrayState, max_version: tuple[int, int] | None, copy: bool | None
+) -> Any:
+    """A capsule of an array on a device that has a number in DLPack.
+
+    Whoever takes the capsule can write its memory.  So it is a copy, made on the
+    device, unless ``copy`` is False: then the memory itself counts as shared until the
+    last user of the capsule lets go.
+
+    Raises
+    ------
+    BufferError
+        DLPack has no words for the array's dtype or strides, or the memory is shared
+        on the host already.
+    """
+    backend = backend_for(str(x._device))
+    assert isinstance(backend, Exporting)
+    is_copy = copy is not False
+    source = copied(x) if is_copy else x
+    source._before_write()
+    read = source._read()
+    buffer = read.value.buffer
+    assert buffer is not None
+    is_bfloat16 = read.dtype.name == "bfloat16"
+    shown = np.dtype(np.uint16) if is_bfloat16 else read.dtype
+    memory = buffer.read_on(backend)
+    exported = Exported(memory, read.layout, shown)
+    template = np.asarray(exported)
+    if not (is_copy or is_writeable(x)):
+        template.flags.writeable = False
+    capsule: Any = template.__dlpack__(max_version=max_version)
+    if not is_copy:
+        buffer.share(exported, backend.device)
+    tensor = _opened(capsule, IS_COPIED if is_copy else 0)
+    tensor.data = backend.dlpack_handle(memory)
+    tensor.device_type = backend.dlpack_type
+    tensor.device_id = x._device.index
+    tensor.byte_offset = read.layout.offset
+    if is_bfloat16:
+        tensor.code = BFLOAT16
+    backend.synchronize()  # the consumer does not know our queue
+    return capsule
+
+
+def _opened(capsule: Any, flags: int) -> _Tensor:
+    """The tensor in a capsule, and the flags added where there are some."""
+    held = ctypes.py_object(capsule)
+    address = ctypes.pythonapi["PyCapsule_GetPointer"]
+    address.restype = ctypes.c_void_p
+    name = b"dltensor_versioned"
+    if not ctypes.pythonapi["PyCapsule_IsValid"](held, name):
+        return _Tensor.from_address(address(held, b"dltensor"))
+    managed: Any = _Versioned.from_address(address(held, name))
+    managed.flags |= flags
+    tensor: _Tensor = managed.tensor
+    return tensor
