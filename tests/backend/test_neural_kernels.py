@@ -123,18 +123,14 @@ def convolved(
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("ndim", [1, 2, 3])
 def test_convolution(device: str, ndim: int, groups: int, last: bool) -> None:
-    if device != OPENCL and (ndim == 3 or groups > 1):
-        ndim = 1  # interpretation is slow
-    for window in windows(ndim):
+    # Each window is a kernel, and compilers take their time.
+    for window in windows(ndim)[ndim != 2 :]:
         convolved(device, ndim, window, groups, last, "f")
 
 
 @pytest.mark.parametrize("code", "edbilFD")
 def test_convolution_of_dtypes(device: str, code: str) -> None:
-    if code == "d" or device != OPENCL or code in "il":
-        convolved(device, 1, windows(1)[1], 1, False, code)
-    else:
-        convolved(device, 2, windows(2)[1], 2, True, code)
+    convolved(device, 1, windows(1)[1], 2, code in "bFe", code)
 
 
 def test_convolution_of_views(device: str) -> None:
@@ -183,7 +179,7 @@ def with_nan(x: Any) -> Any:
 @pytest.mark.parametrize("ndim", [1, 2, 3])
 def test_pools(device: str, ndim: int, last: bool) -> None:
     positions = POSITIONS[ndim]
-    for window in windows(ndim)[ndim == 3 :]:
+    for window in windows(ndim)[ndim != 2 :]:
         options = {**window, "size": sizes(positions, window), "channels_last": last}
         x = moved(with_nan(np.round(numbers((2, 3, *positions)))), last)
         check(device, neural.MAX_POOL, x, **options)
