@@ -127,6 +127,8 @@ def interrupted(run: Callable[[], Any]) -> float:
         moments.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
 
+    # A job in the background may have been told to ignore the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.2, send)
     timer.start()
     try:
@@ -136,6 +138,7 @@ def interrupted(run: Callable[[], Any]) -> float:
         return time.perf_counter() - moments[0]
     finally:
         timer.join()
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")
