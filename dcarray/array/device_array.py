@@ -10,10 +10,10 @@ import numpy as np
 
 from ..backends.registry import Device
 from ..config import current
-from ..layout import phantom
 from ..ops.elementwise import BY_UFUNC
 from . import calls, capsule, export, indexing
 from .fallback import call_numpy, on_host
+from .flags import DeviceFlags
 from .flat import FlatIterator
 from .movement import moved
 from .picking import Picking
@@ -117,10 +117,7 @@ class DeviceArray(Picking):
         """Memory layout, as `numpy.ndarray.flags`."""
         if self._device.kind in ("auto", "cpu"):
             return self._array().flags
-        shown = phantom(self._layout, self.dtype)
-        if self._locked:
-            shown.flags.writeable = False
-        return shown.flags
+        return DeviceFlags(self)
 
     @property
     def base(self) -> Any:

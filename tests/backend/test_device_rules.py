@@ -244,3 +244,22 @@ def test_an_index_on_another_device_is_no_target(device: SimulatedDevice) -> Non
     x[on(device, A > 3)] = 0
     assert x.device == "auto"
     assert x.get().max() == 3
+
+
+# ------------------------------------------------------------------------------- flags
+def test_flags_of_a_named_device_can_be_set(device: SimulatedDevice) -> None:
+    x = on(device)
+    assert x.flags.c_contiguous and x.flags["C"] and x.flags.writeable
+    x.flags.writeable = False
+    assert not x.flags.writeable and not x.flags["WRITEABLE"]
+    with pytest.raises(ValueError, match="read-only"):
+        x[0] = 1
+    x.flags["WRITEABLE"] = True
+    x[0] = 1
+    assert x.get()[0].tolist() == [1, 1, 1, 1]
+    assert not x.T.flags.c_contiguous
+    assert repr(x.flags) == repr(np.empty((3, 4), np.float32).flags).replace(
+        "OWNDATA : True", "OWNDATA : False"
+    )
+    with pytest.raises(AttributeError):
+        x.flags.c_contiguous = True

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dcarray as dc
+from dcarray.backends.cache import object_cache
 from dcarray.backends.opencl import OpenClBackend, count
 from dcarray.errors import CompileError, LaunchError
 from dcarray.kernel.grid import global_id
@@ -125,12 +126,13 @@ def test_damaged_binary_is_built_again(tmp_path: Path) -> None:
     folder = tmp_path / "kernels"
     folder.mkdir(mode=0o700)
     with dc.config(cache_dir=str(folder)):
-        OpenClBackend().function(kernel())
-        from dcarray.backends.cache import object_cache
+        first = OpenClBackend()
+        first.run(kernel(), (64,), (64,), [first.allocate(4 * 64)])
 
         cache = object_cache()
         for path in folder.iterdir():
             path.write_bytes(path.read_bytes()[:-7])
+        assert cache.statistics().writes > 0
         before = cache.statistics().rejected
         OpenClBackend().function(kernel())
         assert cache.statistics().rejected > before

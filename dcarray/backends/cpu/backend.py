@@ -21,7 +21,7 @@ __all__ = ["CpuBackend"]
 HostArray = np.ndarray[Any, Any]
 
 RATES = Rates(launch=15e-6, bandwidth=1.2e10, operations=4e9)
-"""Measured on one desktop core; `dcarray tune` replaces them."""
+"""Measured on one desktop core."""
 
 
 def _numbers() -> frozenset[np.dtype[Any]]:

@@ -192,6 +192,9 @@ class OpenClBackend(GridBackend):
                 self._cl.enqueue_nd_range_kernel(
                     self._queue, function, tuple(grid), tuple(group)
                 )
+                if self._builder.is_fresh(function):
+                    self._queue.finish()
+                    self._builder.keep(function)
         except self._cl.Error as error:
             raise LaunchError(
                 str(error), device=self.device, kernel=kernel.name, grid=tuple(grid)

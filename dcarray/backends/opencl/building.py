@@ -38,6 +38,7 @@ class Builder:
         self._options = list(options)
         parts = (handle.platform.version, handle.name, handle.driver_version, *options)
         self._prefix = "\n".join(["opencl", *parts, ""])
+        self._fresh: dict[int, tuple[str, Any, Any]] = {}
 
     def function(self, text: str, name: str) -> Any:
         """A function of a text.
@@ -57,10 +58,21 @@ class Builder:
             cache.discard(key)
         program = self._build(text, name)
         emit(Event("compile", name, self._device))
+        function = getattr(program, name)
+        self._fresh[id(function)] = (key, program, function)
+        return function
+
+    def is_fresh(self, function: Any) -> bool:
+        """Whether a function was built from text and is not kept yet."""
+        return id(function) in self._fresh
+
+    def keep(self, function: Any) -> None:
+        """Keep a function that has run.  Some drivers compile for a size of group at
+        the first launch, and their binary has that from then on."""
+        key, program, _ = self._fresh.pop(id(function))
         binary = program.binaries[0]
         if binary:
-            cache.put(key, binary)
-        return getattr(program, name)
+            object_cache().put(key, binary)
 
     def _build(self, text: str, name: str) -> Any:
         cl = self._cl

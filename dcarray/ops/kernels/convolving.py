@@ -32,6 +32,7 @@ __all__ = [
     "Window",
     "convolution_kernel",
     "input_gradient_kernel",
+    "position",
     "weight_gradient_kernel",
 ]
 
@@ -47,6 +48,25 @@ class Window:
     stride: Triple
     low: Triple
     dilation: Triple
+
+
+def position(
+    flat: Scalar, channels: Scalar, n_0: Scalar, n_1: Scalar, n_2: Scalar, last: bool
+) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar]:
+    """Image, channel and position of an element, in the kernel language.
+
+    ``last`` says that the channels are the fastest axis.
+    """
+    rest = truncate_divide(flat, channels) if last else flat
+    i_2 = truncate_remainder(rest, n_2)
+    rest = truncate_divide(rest, n_2)
+    i_1 = truncate_remainder(rest, n_1)
+    rest = truncate_divide(rest, n_1)
+    i_0 = truncate_remainder(rest, n_0)
+    rest = truncate_divide(rest, n_0)
+    channel = truncate_remainder(flat if last else rest, channels)
+    image = rest if last else truncate_divide(rest, channels)
+    return image, channel, i_0, i_1, i_2
 
 
 @cache
@@ -93,15 +113,9 @@ def convolution_kernel(
         w_step_2: Scalar,
     ) -> None:
         for flat in range(global_id(0), count, global_size(0)):
-            rest = truncate_divide(flat, channels) if last else flat
-            i_2 = truncate_remainder(rest, y_2)
-            rest = truncate_divide(rest, y_2)
-            i_1 = truncate_remainder(rest, y_1)
-            rest = truncate_divide(rest, y_1)
-            i_0 = truncate_remainder(rest, y_0)
-            rest = truncate_divide(rest, y_0)
-            channel = truncate_remainder(flat if last else rest, channels)
-            image = rest if last else truncate_divide(rest, channels)
+            image, channel, i_0, i_1, i_2 = position(
+                flat, channels, y_0, y_1, y_2, last
+            )
             from_x = x_offset + image * x_batch
             from_x = from_x + truncate_divide(channel, outs) * ins * x_channel
             from_w = w_offset + channel * w_out
@@ -176,15 +190,9 @@ def input_gradient_kernel(
         w_step_2: Scalar,
     ) -> None:
         for flat in range(global_id(0), count, global_size(0)):
-            rest = truncate_divide(flat, channels) if last else flat
-            i_2 = truncate_remainder(rest, x_2)
-            rest = truncate_divide(rest, x_2)
-            i_1 = truncate_remainder(rest, x_1)
-            rest = truncate_divide(rest, x_1)
-            i_0 = truncate_remainder(rest, x_0)
-            rest = truncate_divide(rest, x_0)
-            channel = truncate_remainder(flat if last else rest, channels)
-            image = rest if last else truncate_divide(rest, channels)
+            image, channel, i_0, i_1, i_2 = position(
+                flat, channels, x_0, x_1, x_2, last
+            )
             group = truncate_divide(channel, ins)
             from_g = g_offset + image * g_batch + group * outs * g_channel
             from_w = w_offset + group * outs * w_out

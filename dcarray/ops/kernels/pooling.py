@@ -15,7 +15,7 @@ import numpy as np
 from ...kernel import nodes
 from ...kernel.grid import global_id, global_size
 from ...kernel.language import Scalar, isnan, truncate_divide, truncate_remainder
-from .convolving import Window
+from .convolving import Window, position
 from .parts import INT32, INT64
 from .products import sums_in
 from .searching import array, built
@@ -31,6 +31,23 @@ def _least(dtype: DType) -> Any:
     if dtype.kind in "iu":
         return int(np.iinfo(dtype).min)
     return False if dtype.kind == "b" else float("-inf")
+
+
+def bounds(
+    i: Scalar,
+    windows: Scalar,
+    size: Scalar,
+    step: Scalar,
+    low: Scalar,
+    reach: Scalar,
+    even: bool,
+) -> tuple[Scalar, Scalar]:
+    """Where window ``i`` along an axis begins and ends, in the kernel language."""
+    if even:
+        start = truncate_divide(i * size, windows)
+        return start, truncate_divide((i + 1) * size + windows - 1, windows)
+    start = i * step - low
+    return start, start + reach
 
 
 @cache
@@ -71,26 +88,19 @@ def maximum_kernel(
         x_step_2: Scalar,
     ) -> None:
         for flat in range(global_id(0), count, global_size(0)):
-            rest = truncate_divide(flat, channels) if last else flat
-            i_2 = truncate_remainder(rest, y_2)
-            rest = truncate_divide(rest, y_2)
-            i_1 = truncate_remainder(rest, y_1)
-            rest = truncate_divide(rest, y_1)
-            i_0 = truncate_remainder(rest, y_0)
-            rest = truncate_divide(rest, y_0)
-            channel = truncate_remainder(flat if last else rest, channels)
-            image = rest if last else truncate_divide(rest, channels)
+            image, channel, i_0, i_1, i_2 = position(
+                flat, channels, y_0, y_1, y_2, last
+            )
             base = offset + image * batch + channel * along
-            start_0 = truncate_divide(i_0 * x_0, y_0) if even else i_0 * step_0 - low_0
-            start_1 = truncate_divide(i_1 * x_1, y_1) if even else i_1 * step_1 - low_1
-            start_2 = truncate_divide(i_2 * x_2, y_2) if even else i_2 * step_2 - low_2
-            stop_0 = start_0 + size_0 * wide_0
-            stop_1 = start_1 + size_1 * wide_1
-            stop_2 = start_2 + size_2 * wide_2
-            if even:
-                stop_0 = truncate_divide((i_0 + 1) * x_0 + y_0 - 1, y_0)
-                stop_1 = truncate_divide((i_1 + 1) * x_1 + y_1 - 1, y_1)
-                stop_2 = truncate_divide((i_2 + 1) * x_2 + y_2 - 1, y_2)
+            start_0, stop_0 = bounds(
+                i_0, y_0, x_0, step_0, low_0, size_0 * wide_0, even
+            )
+            start_1, stop_1 = bounds(
+                i_1, y_1, x_1, step_1, low_1, size_1 * wide_1, even
+            )
+            start_2, stop_2 = bounds(
+                i_2, y_2, x_2, step_2, low_2, size_2 * wide_2, even
+            )
             best = number(least)
             found = np.int64(-1)
             for at_0 in range(start_0, stop_0, wide_0):
@@ -148,26 +158,19 @@ def sum_kernel(dtype: DType, window: Window | None, last: bool) -> nodes.Kernel:
         x_step_2: Scalar,
     ) -> None:
         for flat in range(global_id(0), count, global_size(0)):
-            rest = truncate_divide(flat, channels) if last else flat
-            i_2 = truncate_remainder(rest, y_2)
-            rest = truncate_divide(rest, y_2)
-            i_1 = truncate_remainder(rest, y_1)
-            rest = truncate_divide(rest, y_1)
-            i_0 = truncate_remainder(rest, y_0)
-            rest = truncate_divide(rest, y_0)
-            channel = truncate_remainder(flat if last else rest, channels)
-            image = rest if last else truncate_divide(rest, channels)
+            image, channel, i_0, i_1, i_2 = position(
+                flat, channels, y_0, y_1, y_2, last
+            )
             base = offset + image * batch + channel * along
-            start_0 = truncate_divide(i_0 * x_0, y_0) if even else i_0 * step_0 - low_0
-            start_1 = truncate_divide(i_1 * x_1, y_1) if even else i_1 * step_1 - low_1
-            start_2 = truncate_divide(i_2 * x_2, y_2) if even else i_2 * step_2 - low_2
-            stop_0 = start_0 + size_0 * wide_0
-            stop_1 = start_1 + size_1 * wide_1
-            stop_2 = start_2 + size_2 * wide_2
-            if even:
-                stop_0 = truncate_divide((i_0 + 1) * x_0 + y_0 - 1, y_0)
-                stop_1 = truncate_divide((i_1 + 1) * x_1 + y_1 - 1, y_1)
-                stop_2 = truncate_divide((i_2 + 1) * x_2 + y_2 - 1, y_2)
+            start_0, stop_0 = bounds(
+                i_0, y_0, x_0, step_0, low_0, size_0 * wide_0, even
+            )
+            start_1, stop_1 = bounds(
+                i_1, y_1, x_1, step_1, low_1, size_1 * wide_1, even
+            )
+            start_2, stop_2 = bounds(
+                i_2, y_2, x_2, step_2, low_2, size_2 * wide_2, even
+            )
             total = sum_of(0)
             for at_0 in range(start_0, stop_0, wide_0):
                 if at_0 >= 0 and at_0 < x_0:
@@ -214,15 +217,9 @@ def sum_gradient_kernel(dtype: DType, window: Window, last: bool) -> nodes.Kerne
         g_step_2: Scalar,
     ) -> None:
         for flat in range(global_id(0), count, global_size(0)):
-            rest = truncate_divide(flat, channels) if last else flat
-            i_2 = truncate_remainder(rest, y_2)
-            rest = truncate_divide(rest, y_2)
-            i_1 = truncate_remainder(rest, y_1)
-            rest = truncate_divide(rest, y_1)
-            i_0 = truncate_remainder(rest, y_0)
-            rest = truncate_divide(rest, y_0)
-            channel = truncate_remainder(flat if last else rest, channels)
-            image = rest if last else truncate_divide(rest, channels)
+            image, channel, i_0, i_1, i_2 = position(
+                flat, channels, y_0, y_1, y_2, last
+            )
             base = offset + image * batch + channel * along
             total = sum_of(0)
             for tap_0 in range(size_0):
