@@ -19,6 +19,10 @@ hypothesis.settings.load_profile("default")
 _cache_folder = tempfile.TemporaryDirectory(prefix="dcarray-tests-")
 os.environ["DCARRAY_CACHE_DIR"] = _cache_folder.name
 
+# PoCL optimises a kernel with barriers for seconds, and unoptimised ones compute the
+# same.  A driver that is to be tested as users have it: set the variable to nothing.
+os.environ.setdefault("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +37,9 @@ class Builder:
         self._handle = handle
         self._device = device
         self._options = list(options)
-        parts = (handle.platform.version, handle.name, handle.driver_version, *options)
+        driver = (handle.platform.version, handle.name, handle.driver_version)
+        # pyopencl adds the options of this variable to ours.
+        parts = (*driver, *options, os.environ.get("PYOPENCL_BUILD_OPTIONS", ""))
         self._prefix = "\n".join(["opencl", *parts, ""])
         self._fresh: dict[int, tuple[str, Any, Any]] = {}
 
