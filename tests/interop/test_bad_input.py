@@ -470,6 +470,8 @@ def test_an_interrupt_ends_a_long_kernel(kind: str, lazy: str) -> None:
         import signal, sys, threading, time, os
         import numpy as np
         import dcarray as dc
+        # A job in the background may have been told to ignore the signal.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         dc.config(lazy={lazy!r}).__enter__()
         np.seterr(all="ignore")
         def read(y):
