@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..kernel.nodes import Apply, Cast, Constant, Name, Scalar, Select
+from .llvm_elementary import ELEMENTARY
 
 __all__ = ["ScalarWriter", "can_cast", "can_lower", "declarations", "llvm_type"]
 
@@ -294,7 +295,9 @@ class ScalarWriter:
             "infinity": "0x7FF0000000000000",
             "exponent": 0x7F800000 if bits == 32 else 0x7FF0000000000000,
         }
-        template = TEMPLATES[kind_of(dtype)][scalar.primitive]
+        template = ELEMENTARY.get((scalar.primitive, dtype))
+        if template is None:
+            template = TEMPLATES[kind_of(dtype)][scalar.primitive]
         return self._line(template, *arguments, **facts)
 
     def _cast(self, value: str, source: DType, target: DType) -> str:
@@ -361,5 +364,7 @@ def declarations(text: str) -> list[str]:
             parameters = f"{kind}, {kind}"
         elif verb == "abs":
             parameters = f"{kind}, i1"
+        elif verb == "fma":
+            parameters = f"{kind}, {kind}, {kind}"
         found[name] = f"declare {kind} {name}({parameters})"
     return [found[name] for name in sorted(found)]

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
+import dcarray as dc
 from dcarray.backends.cpu import CpuBackend
+from dcarray.backends.cpu.same_loops import can_inline
 from dcarray.ops.program import Inner, Node, Program
 from dcarray.ops.spec import Kind, Op
+from dcarray.render.llvm_elementary import ELEMENTARY
 from dcarray.render.llvm_scalar import TEMPLATES, can_cast, can_lower, kind_of
+from tests.stress.elementary import differences
 
 DTYPES = [np.dtype(kind) for kind in "?bBhHiIqQlLfd"]
 LENGTHS = [1, 5, 8, 31, 64, 1000, 8195]
@@ -136,3 +141,40 @@ def test_a_lowered_choice_keeps_the_bits(
         x, y = values(dtype, length, 1), values(dtype, length, 2)
         found = compiled(backend, WHERE, (truth, dtype, dtype), dtype, [c, x, y])
         assert found.tobytes() == np.where(c, x, y).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), ELEMENTARY, ids=[f"{n}-{d.char}" for n, d in ELEMENTARY]
+)
+def test_an_inlined_function_has_numpys_bits(
+    backend: CpuBackend, name: str, dtype: np.dtype[Any]
+) -> None:
+    if not can_inline(name, (dtype,)):
+        pytest.skip("NumPy runs another loop on this processor")
+    op = Op(name, Kind.ELEMENTWISE, getattr(np, name), 1)
+    for length in LENGTHS:
+        x = values(dtype, length, 1)
+        with np.errstate(all="ignore"):
+            wanted = op.numpy(x)
+        assert same(compiled(backend, op, (dtype,), dtype, [x]), wanted)
+    # Eight runs of neighbours, for both signs; all 2**32 are for the stress test.
+    for wrong in differences(name, range(0, 1 << 32, 1 << 29), 1 << 16):
+        assert not wrong.size, wrong
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [(100.0, "overflow"), (np.inf, ""), (-np.inf, ""), (np.nan, ""), (-200.0, "")],
+)
+def test_an_inlined_exponential_warns_as_numpy_does(value: float, message: str) -> None:
+    x = np.linspace(0, 1, 50001, dtype="f")
+    x[777] = value
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = dc.exp(dc.asarray(x) * 1) + 1
+        dc.evaluate(y)
+    assert [str(w.message) for w in caught] == (
+        [f"{message} encountered in exp"] if message else []
+    )
+    with np.errstate(all="ignore"):
+        assert same(y.get(), np.exp(x) + 1)

@@ -11,6 +11,7 @@ import numpy as np
 from ...ops.program import Node, Program
 from ...render.llvm_scalar import can_lower
 from .loops import Loop, find_loop
+from .same_loops import can_inline
 
 __all__ = ["MAX_SEGMENTS", "Sketch", "may_fail", "signals", "sketch_of"]
 
@@ -70,7 +71,8 @@ def sketch_of(program: Program, strict: bool = False) -> Sketch | None:
         loops.append(loop)
     stages = _stages(program, lowered)
     if max(stages, default=0) >= MAX_SEGMENTS:
-        return None
+        # What is inlined between loops begins a stage that its loop would not.
+        return None if strict else sketch_of(program, strict=True)
     return Sketch(program, tuple(stages), tuple(lowered), tuple(loops))
 
 
@@ -90,7 +92,11 @@ def _is_lowered(node: Node, inputs: tuple[DType, ...]) -> bool:
     Of an integer and itself it would make a constant, and forget what raised flags on
     the way to it.
     """
-    if len(node.dtypes) != 1 or not can_lower(node.op.name, inputs, node.dtypes[0]):
+    if len(node.dtypes) != 1:
+        return False
+    if can_inline(node.op.name, inputs):
+        return True
+    if not can_lower(node.op.name, inputs, node.dtypes[0]):
         return False
     same = len(node.inputs) == 2 and node.inputs[0] == node.inputs[1]
     return not (same and inputs[0].kind in "biu" and node.op.name in _FOLDED)
@@ -102,7 +108,12 @@ _ORDERED = frozenset(
 
 
 def signals(node: Node, inputs: tuple[DType, ...]) -> bool:
-    """Whether a node compares floats by their order, which a NaN does not like."""
+    """Whether a node compares floats by their order, which a NaN does not like.
+
+    What is inlined compares its operand with the ends of its range.
+    """
+    if can_inline(node.op.name, inputs):
+        return True
     return node.op.name in _ORDERED and inputs[0].kind == "f"
 
 
