@@ -31,6 +31,7 @@ class Kind(enum.Enum):
     STATISTIC = "statistic"
     SOLVER = "solver"
     TRANSFORM = "transform"
+    RANDOM = "random"
 
 
 @dataclass(frozen=True, slots=True)

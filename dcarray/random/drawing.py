@@ -1,7 +1,8 @@
 """How NumPy's drawing functions take and give `DeviceArray`s.
 
-The numbers are drawn on the host, so that the streams are NumPy's, and placed on the
-default device.  Single numbers stay what NumPy gives.
+The numbers are drawn on the host, and placed on the generator's device or the default
+one; or they are drawn there, where it knows how.  The streams are NumPy's either way.
+Single numbers stay what NumPy gives.
 """
 
 from __future__ import annotations
@@ -15,26 +16,38 @@ import numpy as np
 from ..api.coverage import native
 from ..array import DeviceArray
 from ..array.fallback import on_host
-from ..backends.registry import device_of
+from ..backends.registry import Device, device_of
 from ..config import config, current
+from .devices import Place
+from .streams import Stream
 
 __all__ = ["drawn", "drawn_globally", "shuffled", "shuffled_globally"]
 
 Function = Callable[..., Any]
 
 
-def drawn(method: Function) -> Any:
+def drawn(method: Function, elsewhere: Function | None = None) -> Any:
     """A method of NumPy's generators, with `DeviceArray`s.
 
     Parameters
     ----------
     method : callable
         Takes the generator first.
+    elsewhere : callable, optional
+        Draws on a device, see `devices`; takes a `Place` and the arguments.
     """
 
     @functools.wraps(method)
     def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        return _draw(method.__get__(self), arguments, keywords)
+        label = getattr(self, "_device", None)
+        target = device_of(label, current().device)
+        if elsewhere is not None and target.kind not in ("auto", "cpu"):
+            bits = self.bit_generator
+            if Stream.has(bits):
+                made = elsewhere(Place(bits, target), *arguments, **keywords)
+                if made is not None:
+                    return made
+        return _draw(method.__get__(self), arguments, keywords, target)
 
     return call
 
@@ -44,7 +57,8 @@ def drawn_globally(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
-        return _draw(function, arguments, keywords)
+        target = device_of(None, current().device)
+        return _draw(function, arguments, keywords, target)
 
     call.__module__ = "dcarray.random"
     return native(call)
@@ -80,21 +94,23 @@ def _is_plain(x: Any) -> bool:
 
 
 def _draw(
-    function: Function, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    function: Function,
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+    target: Device,
 ) -> Any:
     if all([_is_plain(x) for x in (*arguments, *keywords.values())]):
         result = function(*arguments, **keywords)
         if type(result) is np.ndarray:
-            return _placed(DeviceArray._of_host(result))
+            return _placed(DeviceArray._of_host(result), target)
         return result
     with config(scalars="numpy"):
         result = on_host(DeviceArray, function, *arguments, **keywords)
-    return _placed(result) if isinstance(result, DeviceArray) else result
+    return _placed(result, target) if isinstance(result, DeviceArray) else result
 
 
-def _placed(result: DeviceArray) -> Any:
-    """On the default device, unless the arguments decided on another."""
-    target = device_of(None, current().device)
+def _placed(result: DeviceArray, target: Device) -> Any:
+    """On a device, unless the arguments decided on another."""
     if target.kind == "auto" or result._device.kind != "auto":
         return result
     return result.to_device(target)

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..api.conversion import chosen_device
 from ..api.coverage import native
 from ..array.methods import plain
+from ..backends.registry import Device
+from . import devices
 from .drawing import drawn, shuffled
 
 __all__ = ["Generator", "default_rng"]
@@ -23,16 +26,39 @@ class Generator(_Numpy):
     ----------
     bit_generator : BitGenerator
         `PCG64` and its kin.
+    device : str or Device, optional
+        Where arrays are made; the default device of each call, if it is None.
+
+    Notes
+    -----
+    `random`, `uniform` and `integers` are drawn on a named device itself, if the bit
+    generator is `PCG64` or `Philox`: the same numbers, and the same state afterwards.
     """
 
+    def __init__(
+        self, bit_generator: Any, *, device: str | Device | None = None
+    ) -> None:
+        super().__init__(bit_generator)
+        self._device = None if device is None else str(chosen_device(device))
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.bit_generator,)
+        return _again, (type(self), self.bit_generator, self._device)
 
     def __repr__(self) -> str:
         return f"{self} at 0x{id(self):X}"
 
     def __str__(self) -> str:
         return f"Generator({type(self.bit_generator).__name__})"
+
+    @property
+    def device(self) -> Device:
+        """Where arrays are made."""
+        return chosen_device(self._device)
+
+    def spawn(self, n_children: int) -> list[Any]:
+        """Generators of streams of their own, as `numpy.random.Generator.spawn`."""
+        bits: Any = self.bit_generator
+        return [_again(type(self), one, self._device) for one in bits.spawn(n_children)]
 
     shuffle = shuffled(_Numpy.shuffle)
     beta = drawn(_Numpy.beta)
@@ -47,7 +73,7 @@ class Generator(_Numpy):
     geometric = drawn(_Numpy.geometric)
     gumbel = drawn(_Numpy.gumbel)
     hypergeometric = drawn(_Numpy.hypergeometric)
-    integers = drawn(_Numpy.integers)
+    integers = drawn(_Numpy.integers, devices.integers)
     laplace = drawn(_Numpy.laplace)
     logistic = drawn(_Numpy.logistic)
     lognormal = drawn(_Numpy.lognormal)
@@ -64,7 +90,7 @@ class Generator(_Numpy):
     permuted = drawn(_Numpy.permuted)
     poisson = drawn(_Numpy.poisson)
     power = drawn(_Numpy.power)
-    random = drawn(_Numpy.random)
+    random = drawn(_Numpy.random, devices.random)
     rayleigh = drawn(_Numpy.rayleigh)
     standard_cauchy = drawn(_Numpy.standard_cauchy)
     standard_exponential = drawn(_Numpy.standard_exponential)
@@ -72,21 +98,30 @@ class Generator(_Numpy):
     standard_normal = drawn(_Numpy.standard_normal)
     standard_t = drawn(_Numpy.standard_t)
     triangular = drawn(_Numpy.triangular)
-    uniform = drawn(_Numpy.uniform)
+    uniform = drawn(_Numpy.uniform, devices.uniform)
     vonmises = drawn(_Numpy.vonmises)
     wald = drawn(_Numpy.wald)
     weibull = drawn(_Numpy.weibull)
     zipf = drawn(_Numpy.zipf)
 
 
+def _again(kind: Any, bit_generator: Any, device: str | None) -> Any:
+    """A generator as it was when it was copied."""
+    return kind(bit_generator, device=device)
+
+
 @native
-def default_rng(seed: Any = None) -> Generator:
+def default_rng(seed: Any = None, *, device: str | Device | None = None) -> Generator:
     """A generator on the default bit generator, as `numpy.random.default_rng`.
 
     Parameters
     ----------
     seed : None, int, array_like, SeedSequence, BitGenerator, Generator or RandomState
-        A `Generator` is given back as it is.
+        A `Generator` is given back as it is, unless a device is named.
+    device : str or Device, optional
+        Where its arrays are made, see `Generator`.
     """
     found = np.random.default_rng(plain(seed))
-    return found if isinstance(found, Generator) else Generator(found.bit_generator)
+    if isinstance(found, Generator) and device is None:
+        return found
+    return Generator(found.bit_generator, device=device)

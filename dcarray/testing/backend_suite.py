@@ -16,6 +16,7 @@ from ..ops import (
     elementwise,
     indexing,
     neural,
+    random,
     reduction,
     solving,
     statistics,
@@ -32,7 +33,7 @@ HostArray = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 
 ROWS = (
-    *(contraction, indexing, neural, reduction),
+    *(contraction, indexing, neural, random, reduction),
     *(solving, statistics, transforms),
 )
 """Modules whose rows enter `LIBRARY` when they are imported."""

@@ -25,6 +25,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         picking,
         pooling,
         quantiles,
+        random,
         scans,
         searching,
         sets,
@@ -45,6 +46,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         vectors,
         neural,
         pooling,
+        random,
     )
     tables = [module.TABLE for module in modules]
     return {name: function for table in tables for name, function in table.items()}
