@@ -9,12 +9,13 @@ import numpy as np
 
 from ..backends.registry import Device
 from ..config import current
+from ..dtypes import is_recordable
 from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import execute, graph
 from ..lazy.graph import Read
 from ..lazy.record import record
-from ..ops.elementwise import CAST
-from ..ops.indexing import GET, PUT
+from ..ops.elementwise import CAST, WHERE
+from ..ops.indexing import GET, PUT, Slot
 from ..ops.spec import Signature
 from . import calls
 from .state import ArrayState, is_writeable
@@ -33,11 +34,13 @@ def get_item(x: ArrayState, key: Any) -> Any:
             return x._host_sibling(result)
         return calls.wrap(type(x), result, x._device)
     device = _common_device(x, key, "__getitem__")
-    key, basic = _normalised(key)
-    if not basic and device != x._device and device.kind not in ("auto", "cpu"):
-        x = x.to_device(device)  # type: ignore[attr-defined]
-    host = x._host
-    if host is None and not basic and x._device.kind not in ("auto", "cpu"):
+    named = device.kind not in ("auto", "cpu")
+    # What is on a device only is picked there.
+    there = named or (host is None and is_recordable(x.dtype))
+    key, basic = _normalised(key, device if there else None)
+    if not basic and there:
+        if named and device != x._device:
+            x = x.to_device(device)  # type: ignore[attr-defined]
         return _gather(x, key)
     if basic and host is None:
         view = _basic_view(x, key)
@@ -87,31 +90,41 @@ def _is_simple(key: Any) -> bool:
     return kind is int or kind is slice
 
 
-def _normalised(key: Any) -> tuple[Any, bool]:
-    """The key in NumPy's terms, and whether it asks for a view."""
+def _normalised(key: Any, device: Device | None) -> tuple[Any, bool]:
+    """The key in NumPy's terms, and whether it asks for a view.
+
+    Index arrays stay on the device that picks, if one does; those of no dimensions
+    come from anywhere.
+    """
     kind = type(key)
     if kind is int or kind is slice or key is None or key is Ellipsis:
         return key, True
     if kind is tuple:
-        items = [_normalised(item) for item in key]
+        items = [_normalised(item, device) for item in key]
         return tuple([item for item, _ in items]), all([basic for _, basic in items])
     if isinstance(key, ArrayState):
-        host = key._array()
-        if host.ndim == 0 and host.dtype.kind in "iu":
-            return int(host), True
-        return host, False
+        stays = device is not None and (key.ndim or key._device == device)
+        host = key._settled() if stays else key._array()
+        return (key if host is None else host), False
     if isinstance(key, list):
         return _unwrapped_list(key), False
-    if isinstance(key, (bool, np.bool, np.ndarray)):
-        if isinstance(key, np.ndarray) and key.ndim == 0 and key.dtype.kind in "iu":
-            return int(key), True
-        return key, False
-    if kind is str:
+    if isinstance(key, (bool, np.bool, np.ndarray)) or kind is str:
         return key, False
     try:
         return operator.index(key), True
     except TypeError:
         return key, False
+
+
+def _with_numbers(key: Any) -> Any:
+    """A key with numbers for its index arrays of no dimensions."""
+    if type(key) is tuple:
+        return tuple([_with_numbers(item) for item in key])
+    if isinstance(key, (ArrayState, np.ndarray)) and (
+        key.ndim == 0 and key.dtype.kind in "iu"
+    ):
+        return int(key._array() if isinstance(key, ArrayState) else key)
+    return key
 
 
 def _unwrapped_list(key: list[Any]) -> list[Any]:
@@ -145,7 +158,24 @@ def _element(x: ArrayState, view: ArrayState) -> Any:
 
 
 def _gather(x: ArrayState, key: Any) -> Any:
-    return calls.library(type(x), GET, (x,), key=key)
+    arrays: list[ArrayState] = []
+    slotted = _slotted(key, arrays)
+    found = calls.library(type(x), GET, (x, *arrays), key=slotted)
+    items = key if type(key) is tuple else (key,)
+    is_element = not found.ndim and not any([item is Ellipsis for item in items])
+    if is_element and current().scalars == "numpy" and isinstance(found, ArrayState):
+        return found._array()[()]
+    return found
+
+
+def _slotted(key: Any, arrays: list[ArrayState]) -> Any:
+    """A key with slots for arrays of ours, which are collected."""
+    if type(key) is tuple:
+        return tuple([_slotted(item, arrays) for item in key])
+    if not isinstance(key, ArrayState):
+        return key
+    arrays.append(key)
+    return Slot(len(arrays) - 1)
 
 
 # ----------------------------------------------------------------------------- writing
@@ -168,8 +198,9 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
             x._writable_array()[key] = value._host
             return
     _common_device(x, key, "__setitem__")
-    key, basic = _normalised(key)
-    if x._device.kind not in ("auto", "cpu"):
+    named = x._device.kind not in ("auto", "cpu")
+    key, basic = _normalised(_with_numbers(key), x._device if named else None)
+    if named:
         _set_on_device(x, key, basic, value)
         return
     if (
@@ -232,6 +263,27 @@ def _assign(view: ArrayState, value: ArrayState) -> None:
     calls.write(view, recorded)
 
 
+def _set_where(x: ArrayState, key: Any, value: ArrayState) -> bool:
+    """``x[mask] = number`` as a choice between the two; whether the key is such a mask.
+
+    Where the mask is true need not be known for it.
+    """
+    if type(key) is not np.ndarray and not isinstance(key, ArrayState):
+        return False
+    lengths = key.shape
+    if key.dtype.kind != "b" or value.ndim or lengths != x.shape[: len(lengths)]:
+        return False
+    cls = type(x)
+    if not isinstance(key, ArrayState):
+        key = cls._of_host(key.copy(), x._device)
+    inner = (slice(None),) * len(lengths) + (None,) * (x.ndim - len(lengths))
+    if value.dtype != x.dtype:
+        value = calls.cast(cls, value, x.dtype)
+    chosen = calls.elementwise(cls, WHERE, (_basic_view(key, inner), value, x))
+    _assign(x, chosen)
+    return True
+
+
 def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
     cls = type(x)
     if not isinstance(value, ArrayState):
@@ -241,8 +293,11 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
         value = cls._of_host(np.array(host))
     graph.common_device((x._device, value._device), "__setitem__")
     if not basic:
-        changed = calls.library(cls, PUT, (x, value), key=key)
-        _assign(x, changed)
+        if not _set_where(x, key, value):
+            arrays: list[ArrayState] = []
+            slotted = _slotted(key, arrays)
+            changed = calls.library(cls, PUT, (x, value, *arrays), key=slotted)
+            _assign(x, changed)
         return
     view = _basic_view(x, key)
     shape = value.shape

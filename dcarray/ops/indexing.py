@@ -7,6 +7,8 @@ any number of operands.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,21 +55,44 @@ __all__ = [
     "UNIQUE_COUNTS",
     "UNIQUE_INVERSE",
     "UNIQUE_VALUES",
+    "Slot",
+    "filled",
 ]
 
 NDArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
+# -------------------------------------------------------------------------- keys
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where an operand belongs in a key.
+
+    Attributes
+    ----------
+    number : int
+        Which of the index arrays among the operands it is.
+    """
+
+    number: int
+
+
+def filled(key: Any, arrays: Sequence[Any]) -> Any:
+    """A key with index arrays in their slots."""
+    if type(key) is tuple:
+        return tuple([filled(item, arrays) for item in key])
+    return arrays[key.number] if type(key) is Slot else key
+
+
 # ----------------------------------------------------------------------- oracles
-def _get(x: NDArray, *, key: Any) -> Any:
+def _get(x: NDArray, *arrays: NDArray, key: Any) -> Any:
     """``x[key]`` as a copy."""
-    return x[key]
+    return x[filled(key, arrays)]
 
 
-def _put(x: NDArray, value: NDArray, *, key: Any) -> NDArray:
+def _put(x: NDArray, value: NDArray, *arrays: NDArray, key: Any) -> NDArray:
     """``x`` with ``x[key] = value`` done."""
     changed = x.copy()
-    changed[key] = value
+    changed[filled(key, arrays)] = value
     return changed
 
 
@@ -131,8 +156,8 @@ def _choose(index: NDArray, *choices: NDArray, **options: Any) -> NDArray:
 
 
 # -------------------------------------------------------------------------- rows
-GET = Op("get", Kind.INDEXING, _get)
-PUT = Op("put", Kind.INDEXING, _put, 2)
+GET = Op("get", Kind.INDEXING, _get, 0)
+PUT = Op("put", Kind.INDEXING, _put, 0)
 PUT_FLAT = Op("put_flat", Kind.INDEXING, _put_flat, 3)
 TAKE = Op("take", Kind.INDEXING, np.take, 2)
 TAKE_ALONG_AXIS = Op("take_along_axis", Kind.INDEXING, np.take_along_axis, 2)

@@ -1,15 +1,22 @@
-"""Keys of NumPy's indexing, as a view and places in it."""
+"""Keys of NumPy's indexing, as a view and places in it.
+
+Index arrays of a key lie on the host or on the device, where they stay.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from ....ops.elementwise import ADD, MULTIPLY
+from ....ops.kernels.gathering import coordinate_kernel
 from ..views import GridView
-from .work import HostArray, Work
+from .places import positions, resolved
+from .work import INT64, HostArray, Work
 
 __all__ = ["Selection", "selected"]
 
@@ -34,6 +41,28 @@ class Selection:
     distinct: bool
 
 
+class _Fresh:
+    """Indices along a new axis of length 1: what a single bool means."""
+
+    def __init__(self, indices: HostArray) -> None:
+        self.indices = indices
+        self.shape = indices.shape
+
+
+class _Chosen:
+    """The true elements of a mask on the device, along as many axes as it has."""
+
+    def __init__(self, mask: GridView, found: GridView) -> None:
+        self.mask = mask
+        self.found = found
+        self.shape = found.shape
+
+
+_Indices: TypeAlias = HostArray | GridView | _Fresh | _Chosen
+
+_KINDS = (np.ndarray, GridView, _Fresh, _Chosen)
+
+
 def selected(work: Work, x: GridView, key: Any) -> Selection:
     """What ``x[key]`` selects, where at least one item of the key is an array.
 
@@ -42,40 +71,97 @@ def selected(work: Work, x: GridView, key: Any) -> Selection:
     IndexError
         As NumPy's.
     """
-    items, distinct = _items(x.shape, key)
-    view = x.through(lambda a: a[tuple([_basic(item) for item in items])])
-    found = [(axis, item) for axis, item in enumerate(items) if _is_array(item)]
-    arrays = _broadcast([item for _, item in found])
-    middle = arrays[0].shape
-    axes = [axis for axis, _ in found]
-    places = np.zeros(middle, np.int64)
-    _, strides = view.elements()
-    for axis, indices in zip(axes, arrays, strict=True):
-        length = view.shape[axis]
-        checked = _checked(indices, axis, length)
-        places += checked * strides[axis]
+    items, distinct = _items(work, x.shape, key)
+    basic: list[Any] = []
+    found: list[tuple[int, _Indices]] = []
+    for item in items:
+        if isinstance(item, _KINDS):
+            found.append((len(basic), item))
+            if isinstance(item, _Chosen):
+                basic += [slice(None)] * item.mask.ndim
+            else:
+                basic.append(None if isinstance(item, _Fresh) else slice(None))
+        else:
+            basic.append(item)
+    view = x.through(lambda a: a[tuple(basic)])
+    axes = [axis + k for axis, item in found for k in range(_width(item))]
+    middle = _broadcast([item.shape for _, item in found])
     together = axes == list(range(axes[0], axes[0] + len(axes)))
     front = axes[0] if together else 0
     rest = tuple([n for axis, n in enumerate(view.shape) if axis not in axes])
     shape = rest[:front] + middle + rest[front:]
+    places, sorted_ = _places(work, view, found)
     if 0 in shape:
         empty = work.new(shape, x.dtype)
         return Selection(empty, empty, True)
     inside = (*[0 if axis in axes else slice(None) for axis in range(view.ndim)], ...)
     own = rest[:front] + (1,) * len(middle) + rest[front:]
     whole = view.through(lambda a: np.broadcast_to(a[inside].reshape(own), shape))
-    width = middle + (1,) * (len(rest) - front)
-    uploaded = work.put(places)
-    spread = uploaded.through(lambda a: np.broadcast_to(a.reshape(width), shape))
-    if not distinct:
-        flat = places.reshape(-1)
+    aligned = (1,) * (len(middle) - places.ndim) + places.shape
+    width = aligned + (1,) * (len(rest) - front)
+    spread = places.through(lambda a: np.broadcast_to(a.reshape(width), shape))
+    return Selection(whole, spread, distinct or sorted_)
+
+
+def _places(
+    work: Work, view: GridView, found: Sequence[tuple[int, _Indices]]
+) -> tuple[GridView, bool]:
+    """Where the selected elements lie, and whether one is known to be selected but
+    once.  The shape may have yet to be broadcast."""
+    _, strides = view.elements()
+    sums: list[GridView] = []
+    known: Any = None
+    for axis, item in found:
+        if isinstance(item, _Chosen):
+            width = item.mask.ndim
+            sums.append(_chosen(work, item, strides[axis : axis + width]))
+        elif isinstance(item, GridView):
+            length = view.shape[axis]
+            if item.size and not length:
+                raise IndexError(f"index out of bounds for axis {axis} with size 0")
+            sums.append(resolved(work, item, axis, length, strides[axis]))
+        else:
+            indices = item.indices if isinstance(item, _Fresh) else item
+            moved = _checked(indices, axis, view.shape[axis]) * strides[axis]
+            known = moved if known is None else known + moved
+    distinct = False
+    if not sums:
+        flat = known.reshape(-1)
         distinct = bool((flat[1:] > flat[:-1]).all())
-    return Selection(whole, spread, distinct)
+    if known is not None and (not sums or known.any()):
+        sums.append(work.put(np.asarray(known, np.int64)))
+    total = sums[0]
+    for other in sums[1:]:
+        total = work.map(ADD, total, other)
+    return total, distinct
 
 
-def _items(shape: tuple[int, ...], key: Any) -> tuple[list[Any], bool]:
-    """The items of a key, one for each axis of the view that `_basic` makes, and
-    whether arrays of bools are all that selects."""
+def _chosen(work: Work, item: _Chosen, strides: Sequence[int]) -> GridView:
+    """Places of the true elements of a mask."""
+    shape, found = item.mask.shape, item.found
+    last = strides[-1]
+    if not found.size:
+        return found
+    if all(
+        length == 1 or stride == last * math.prod(shape[axis + 1 :])
+        for axis, (length, stride) in enumerate(zip(shape, strides, strict=True))
+    ):
+        return found if last == 1 else work.map(MULTIPLY, found, np.int64(last))
+    total: GridView | None = None
+    for axis, (length, stride) in enumerate(zip(shape, strides, strict=True)):
+        if length == 1:
+            continue
+        along = work.new(found.shape, INT64)
+        numbers = (found.size, math.prod(shape[axis + 1 :]), length)
+        work.run(coordinate_kernel(), found.size, found, along, *numbers)
+        moved = work.map(MULTIPLY, along, np.int64(stride))
+        total = moved if total is None else work.map(ADD, total, moved)
+    assert total is not None
+    return total
+
+
+def _items(work: Work, shape: tuple[int, ...], key: Any) -> tuple[list[Any], bool]:
+    """The items of a key, and whether arrays of bools are all that selects."""
     given = list(key) if isinstance(key, tuple) else [key]
     items: list[Any] = []
     axis = 0
@@ -97,15 +183,17 @@ def _items(shape: tuple[int, ...], key: Any) -> tuple[list[Any], bool]:
             items.append(item)
             axis += item is not None
         else:
-            array = _as_indices(item)
+            array = _as_indices(work, item)
             indexed += 1
             if array.dtype.kind != "b":
                 items.append(array)
                 axis += 1
                 continue
             masks += 1
-            _check_mask(array, shape, axis)
-            if array.ndim:
+            _check_mask(array.shape, shape, axis)
+            if isinstance(array, GridView):
+                items.append(_Chosen(array, positions(work, array)))
+            elif array.ndim:
                 items += array.nonzero()
             else:
                 items.append(_Fresh(np.zeros(int(array), np.int64)))
@@ -113,11 +201,9 @@ def _items(shape: tuple[int, ...], key: Any) -> tuple[list[Any], bool]:
     return items, masks == indexed == 1
 
 
-class _Fresh:
-    """Indices along a new axis of length 1: what a single bool means."""
-
-    def __init__(self, indices: HostArray) -> None:
-        self.indices = indices
+def _width(item: _Indices) -> int:
+    """Number of axes of the view that an item indexes."""
+    return item.mask.ndim if isinstance(item, _Chosen) else 1
 
 
 def _axes_of(item: Any) -> int:
@@ -126,21 +212,27 @@ def _axes_of(item: Any) -> int:
         return 0
     if isinstance(item, slice):
         return 1
-    array = np.asarray(item)
+    array = item if isinstance(item, GridView) else np.asarray(item)
     return array.ndim if array.dtype.kind == "b" else 1
 
 
-def _as_indices(item: Any) -> HostArray:
-    array = np.asarray(item)
-    if not array.size and array.dtype.kind == "f" and not isinstance(item, np.ndarray):
-        return array.astype(np.intp)
+def _as_indices(work: Work, item: Any) -> HostArray | GridView:
+    if isinstance(item, GridView):
+        # A single bool says how long an axis is, which the host must know.
+        if item.dtype.kind == "b" and not item.ndim:
+            return work.read(item)
+        array: HostArray | GridView = item
+    else:
+        array = np.asarray(item)
+        if not array.size and array.dtype.kind == "f" and array is not item:
+            return array.astype(np.intp)
     if array.dtype.kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     return array
 
 
-def _check_mask(mask: HostArray, shape: tuple[int, ...], axis: int) -> None:
-    for place, length in enumerate(mask.shape):
+def _check_mask(mask: tuple[int, ...], shape: tuple[int, ...], axis: int) -> None:
+    for place, length in enumerate(mask):
         if shape[axis + place] != length:
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis + place}; "
@@ -149,26 +241,14 @@ def _check_mask(mask: HostArray, shape: tuple[int, ...], axis: int) -> None:
             )
 
 
-def _is_array(item: Any) -> bool:
-    return isinstance(item, (np.ndarray, _Fresh))
-
-
-def _basic(item: Any) -> Any:
-    """An item of the key that makes the view of which arrays then select."""
-    if isinstance(item, _Fresh):
-        return None
-    return slice(None) if isinstance(item, np.ndarray) else item
-
-
-def _broadcast(found: Sequence[Any]) -> list[HostArray]:
-    arrays = [item.indices if isinstance(item, _Fresh) else item for item in found]
+def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     try:
-        return list(np.broadcast_arrays(*arrays))
+        return np.broadcast_shapes(*shapes)
     except ValueError:
-        shapes = " ".join([str(array.shape) for array in arrays])
+        listed = " ".join(map(str, shapes))
         raise IndexError(
             "shape mismatch: indexing arrays could not be broadcast together with "
-            f"shapes {shapes}"
+            f"shapes {listed}"
         ) from None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....ops.elementwise import CAST, NOT_EQUAL
+from ....ops.indexing import filled
 from ....ops.kernels.gathering import coordinate_kernel
 from ....ops.reduction import SUM
 from ..views import GridView
@@ -21,18 +22,18 @@ __all__ = ["TABLE", "take"]
 
 
 # ------------------------------------------------------------------------------- keys
-def _get(work: Work, x: Any, *, key: Any) -> GridView:
+def _get(work: Work, x: Any, *arrays: GridView, key: Any) -> GridView:
     """``x[key]`` as a copy."""
     x = work.put(x)
-    found = selected(work, x, key)
+    found = selected(work, x, filled(key, arrays))
     return gather(work, found.view, found.places)
 
 
-def _put(work: Work, x: Any, value: Any, *, key: Any) -> GridView:
+def _put(work: Work, x: Any, value: Any, *arrays: GridView, key: Any) -> GridView:
     """``x`` with ``x[key] = value`` done."""
     changed = work.copy(work.put(x))
     value = work.cast(work.put(value), changed.dtype)
-    found = selected(work, changed, key)
+    found = selected(work, changed, filled(key, arrays))
     shape = found.view.shape
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = value.through(lambda a: a[0, ...])

@@ -1,0 +1,128 @@
+"""Index arrays and masks that lie on the device stay there when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dcarray as dc
+
+from .library_checks import DEVICE, settings
+
+pytest.importorskip("pyopencl")
+if DEVICE not in [str(device) for device in dc.devices()]:
+    pytest.skip("there is no OpenCL device", allow_module_level=True)
+
+X = np.arange(210, dtype=np.float32).reshape(6, 7, 5)
+
+KEYS: list[Any] = [
+    np.array([2, 0, 2, -1]),
+    np.array(-2),
+    (..., np.array([[0], [-5]], np.int8)),
+    (np.array([2, 0]), slice(None), np.array([1, 4], np.uint16)),
+    (np.array([[2], [0]]), np.array([1, -2]), slice(1, 3)),
+    (slice(None), np.array(1), [0, 3], None),
+    X % 3 == 0,
+    X[:, :, 0] > 50,
+    (slice(1, 4), X[0] % 2 == 0),
+    (X[:, 0, 0] > 100, np.array([6, 0, 1, 1])[:3]),
+    (None, X[:, :, 0] > 90, 0),
+    X > 1000,
+    np.array(True),
+    np.array([], np.int64),
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_on_the_host() -> Iterator[None]:
+    with settings():
+        yield
+
+
+def on_device(key: Any) -> Any:
+    """The key with its arrays on the device, and nowhere else."""
+    if isinstance(key, tuple):
+        return tuple([on_device(item) for item in key])
+    if not isinstance(key, np.ndarray):
+        return key
+    made = dc.asarray(key, device=DEVICE)
+    made = made == True if key.dtype == bool else made + key.dtype.type(0)  # noqa: E712
+    dc.evaluate(made)
+    return made
+
+
+def single_numbers(key: Any) -> int:
+    """How many of its arrays have no dimensions: a write reads those."""
+    items = key if isinstance(key, tuple) else (key,)
+    arrays = [item for item in items if isinstance(item, np.ndarray)]
+    return sum([not item.ndim and item.dtype.kind != "b" for item in arrays])
+
+
+@pytest.mark.parametrize("key", KEYS, ids=range(len(KEYS)))
+def test_reading(key: Any) -> None:
+    for host, x in ((X, on_device(X)), (X[:, :, ::-1], on_device(X)[:, :, ::-1])):
+        if isinstance(key, np.ndarray) and key.shape == X.shape:
+            host, x = X, on_device(X)
+        given = on_device(key)
+        with dc.profile() as profile:
+            got = x[given]
+        assert not profile.of_kind("transfer")
+        np.testing.assert_array_equal(got.get(), host[key])
+
+
+@pytest.mark.parametrize("key", KEYS, ids=range(len(KEYS)))
+def test_writing(key: Any) -> None:
+    for value in (
+        np.array(7.0),
+        np.arange(1000.0)[: X[key].size].reshape(X[key].shape),
+    ):
+        x, want = on_device(X), X.copy()
+        given, stored = on_device(key), on_device(value)
+        with dc.profile() as profile:
+            x[given] = stored
+        assert len(profile.of_kind("transfer")) == single_numbers(key)
+        want[key] = value
+        np.testing.assert_array_equal(x.get(), want)
+
+
+def test_a_mask_over_axes_that_no_step_joins() -> None:
+    x = np.arange(5 * 6 * 7.0).reshape(5, 6, 7)
+    seen, there = x[::2, 1:, ::-3], on_device(x)[::2, 1:, ::-3]
+    mask = seen % 2 == 0
+    np.testing.assert_array_equal(there[on_device(mask)].get(), seen[mask])
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (np.array([0, 6]), "index 6 is out of bounds for axis 0 with size 6"),
+        ((..., np.array([-6])), "index -6 is out of bounds for axis 2 with size 5"),
+        (np.ones(5, bool), "boolean index did not match"),
+        ((np.array([0, 1]), np.array([0, 1, 2])), "shape mismatch"),
+        (np.array([0.5]), "must be of integer"),
+    ],
+)
+def test_refusals(key: Any, message: str) -> None:
+    x, given = on_device(X), on_device(key)
+    with pytest.raises(IndexError, match=message):
+        x[given]
+    with pytest.raises(IndexError, match=message):
+        x[given] = np.arange(2.0)[:, None, None]
+
+
+def test_an_element_is_a_number_in_numpy_programs() -> None:
+    x, place = on_device(np.arange(5.0)), on_device(np.array(3))
+    with dc.config(scalars="numpy"):
+        assert type(x[place]) is np.float64
+        assert x[..., place].shape == ()
+    assert x[place].shape == ()
+
+
+def test_an_index_of_no_dimensions_gives_a_copy() -> None:
+    for x in (on_device(np.zeros((2, 3))), dc.asarray(np.zeros((2, 3)))):
+        row = x[dc.asarray(1, device=x.device)]
+        row[...] = 5
+        assert not x.any()
