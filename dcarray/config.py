@@ -110,6 +110,11 @@ class Settings:
     cache_size: int = _setting(
         100 * MiB, "Most bytes of compiled kernels on disk; 0 turns the cache off."
     )
+    record: str = _setting(
+        "",
+        "File to which every compiled kernel is added, for ``dcarray precompile``; "
+        "empty means none.",
+    )
     validate: str = _setting(
         "",
         "Label of a device on which every group runs as well; the results are compared "

@@ -1,8 +1,8 @@
 """Compiled objects on disk.
 
 The folder must belong to the user, with mode 0700, or it is not used: an object is
-machine code that will run.  Each file carries the digest of what it holds.  When the
-files together pass the limit, those least recently used go.
+machine code that will run.  Each file carries the digest of what it holds, and the name
+of its kernel.  When the files together pass the limit, those least recently used go.
 """
 
 from __future__ import annotations
@@ -11,16 +11,22 @@ import hashlib
 import os
 import stat
 import tempfile
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from ..config import current, logger
 
-__all__ = ["CacheStatistics", "ObjectCache", "object_cache"]
+__all__ = ["CacheStatistics", "ObjectCache", "is_safe", "object_cache"]
 
 
-MAGIC = b"dcarray object 1\n"
+FAMILY = b"dcarray object "
+MAGIC = FAMILY + b"2\n"
+LONGEST_NAME = 200
+"""Bytes of a kernel's name."""
+
 SUFFIX = ".object"
 
 
@@ -70,7 +76,7 @@ class ObjectCache:
                 self._hits += 1
                 _touch(path)
                 return found
-        if self.shared is not None and _is_safe(self.shared):
+        if self.shared is not None and is_safe(self.shared):
             found = self._read(self.shared / self._path(key).name)
             if found is not None:
                 self._hits += 1
@@ -78,11 +84,13 @@ class ObjectCache:
         self._misses += 1
         return None
 
-    def put(self, key: str, value: bytes) -> None:
-        """Keep an object.  A full disk or a lost folder is no error."""
+    def put(self, key: str, value: bytes, name: str = "") -> None:
+        """Keep an object, of a kernel of that name.  A full disk or a lost folder is no
+        error."""
         if not self.usable:
             return
-        content = MAGIC + hashlib.sha256(value).digest() + value
+        held = _one_line(name) + b"\n" + value
+        content = MAGIC + hashlib.sha256(held).digest() + held
         try:
             handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
             try:
@@ -109,12 +117,21 @@ class ObjectCache:
         path.unlink(missing_ok=True)
         return existed
 
-    def clear(self) -> int:
-        """Forget all objects; returns how many there were."""
-        files = self._files()
-        for path, _ in files:
-            path.unlink(missing_ok=True)
-        return len(files)
+    def clear(self, names: Collection[str] | None = None) -> int:
+        """Forget all objects, or those of kernels of these names; returns how many
+        there were."""
+        wanted = None if names is None else set(map(_one_line, names))
+        removed = 0
+        for path, _ in self._files():
+            if wanted is None or _name_in(path) in wanted:
+                path.unlink(missing_ok=True)
+                removed += 1
+        return removed
+
+    def names(self) -> Counter[str]:
+        """The kernels of which there are objects, and how many of each."""
+        found = [_name_in(path) for path, _ in self._files()]
+        return Counter([name.decode("utf-8", "replace") for name in found])
 
     def statistics(self) -> CacheStatistics:
         """Counts so far."""
@@ -138,15 +155,15 @@ class ObjectCache:
         except OSError:
             return None
         start = len(MAGIC) + 32
-        value = content[start:]
-        if (
-            content[: len(MAGIC)] != MAGIC
-            or content[len(MAGIC) : start] != hashlib.sha256(value).digest()
-        ):
-            self._rejected += 1
-            logger().warning("kernel cache: %s is damaged and not used", path)
-            return None
-        return value
+        held = content[start:]
+        if not content.startswith(MAGIC):
+            if content.startswith(FAMILY):
+                return None  # of another version of dcarray
+        elif content[len(MAGIC) : start] == hashlib.sha256(held).digest():
+            return held[held.index(b"\n") + 1 :]
+        self._rejected += 1
+        logger().warning("kernel cache: %s is damaged and not used", path)
+        return None
 
     def _files(self) -> list[tuple[Path, os.stat_result]]:
         if not self.usable:
@@ -171,6 +188,22 @@ class ObjectCache:
             path.unlink(missing_ok=True)
             total -= entry.st_size
         return total
+
+
+def _one_line(name: str) -> bytes:
+    """A kernel's name as files hold it."""
+    return name.replace("\n", " ").encode()[:LONGEST_NAME]
+
+
+def _name_in(path: Path) -> bytes:
+    """The name that a file holds; empty if it holds none."""
+    start = len(MAGIC) + 32
+    try:
+        with path.open("rb") as file:
+            content = file.read(start + LONGEST_NAME + 1)
+    except OSError:
+        return b""
+    return content[start:].partition(b"\n")[0] if content.startswith(MAGIC) else b""
 
 
 def _touch(path: Path) -> None:
@@ -199,7 +232,7 @@ def _is_private(folder: Path) -> bool:
     return True
 
 
-def _is_safe(folder: Path) -> bool:
+def is_safe(folder: Path) -> bool:
     """Whether a folder that others gave us cannot be written by everybody."""
     try:
         return not stat.S_IMODE(folder.stat().st_mode) & 0o002

@@ -1,7 +1,8 @@
 """Where a group runs.
 
 For each device: launch + bytes / bandwidth + operations / rate + the transfer of what
-is not valid there; the least wins.  Data stays where it is unless moving it pays.
+is not valid there; the least wins.  Data stays where it is unless moving it pays.  The
+rates are those that ``dcarray tune`` measured on this machine, or a backend's own.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..backends.base import Backend
+from ..backends.base import Backend, Rates
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for, when_removed
+from ..backends.tuned import Tuned, tuned_for
 
 __all__ = [
     "Prediction",
@@ -23,6 +25,7 @@ __all__ = [
     "learn",
     "measure",
     "predict",
+    "rates_of",
     "set_rule",
 ]
 
@@ -57,6 +60,9 @@ _rules: dict[str, Callable[[Work], str | None] | int] = {}
 _measured: dict[tuple[str, str, int], tuple[float, int]] = {}
 """Seconds, and how often they were measured."""
 
+_tuned: dict[str, Tuned | None] = {}
+"""What is known of devices that were asked for."""
+
 ENOUGH = 5
 """Measurements after which a kernel's time is known.  Each one waits for the device."""
 
@@ -85,13 +91,39 @@ def candidates(device: Device) -> list[str]:
     return [str(device)]
 
 
+def rates_of(backend: Backend) -> Rates:
+    """What was measured here, and the backend's own rates where nothing was."""
+    label = backend.device
+    if label not in _tuned:
+        _tuned[label] = tuned_for(backend)
+    found = _tuned[label]
+    return backend.rates if found is None else found.over(backend.rates)
+
+
+def _source(buffer: Buffer) -> str:
+    """Where the host would read from; what nobody has any more costs nothing."""
+    return next(iter(buffer.valid_devices()), "cpu")
+
+
+def _transfer(backend: Backend, work: Work) -> float:
+    """Seconds to bring what is missing.  The host's rates are those of the devices from
+    which it reads."""
+    missing: dict[str, int] = {}
+    for buffer in work.reads:
+        if not buffer.is_valid_on(backend.device):
+            over = _source(buffer) if backend.device == "cpu" else backend.device
+            missing[over] = missing.get(over, 0) + buffer.nbytes
+    seconds = 0.0
+    for label, nbytes in missing.items():
+        rates = rates_of(backend if label == backend.device else backend_for(label))
+        seconds += rates.transfer_latency + nbytes / rates.transfer_bandwidth
+    return seconds
+
+
 def predict(backend: Backend, work: Work) -> Prediction:
     """The time on one device."""
-    rates = backend.rates
-    missing = sum(b.nbytes for b in work.reads if not b.is_valid_on(backend.device))
-    transfer = 0.0
-    if missing:
-        transfer = rates.transfer_latency + missing / rates.transfer_bandwidth
+    rates = rates_of(backend)
+    transfer = _transfer(backend, work)
     key = (backend.device, work.name, work.elements.bit_length())
     measured = _measured.get(key)
     if measured is not None:
@@ -123,6 +155,7 @@ def measure(backend: Backend, work: Work, launched: float) -> None:
 
 def forget(device: str) -> None:
     """Forget what was measured on a device."""
+    _tuned.pop(device, None)
     for key in [key for key in _measured if key[0] == device]:
         del _measured[key]
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import UnsupportedError
 from ...kernel.nodes import Kernel
 from ...layout import Layout
 from ...ops.program import Program
 from ..base import DeviceProperties, Raised, Rates
 from ..pool import Pool
+from ..recording import Entry
 from . import memory
 from .execute import Executable
 from .reductions import launch_reduction, reduce
@@ -125,6 +127,23 @@ class CpuBackend:
         from .kernels import run_kernel  # only who has kernels needs it
 
         run_kernel(kernel, grid, group, arguments)
+
+    def build_ahead(self, entry: Entry) -> None:
+        """Put a kernel of a record on disk.
+
+        Raises
+        ------
+        CompileError
+            Its text does not compile.
+        UnsupportedError
+            Nothing is compiled here: there is no LLVM.
+        """
+        from .engine import engine  # only who builds ahead needs it here
+
+        found = engine()
+        if found is None:
+            raise UnsupportedError("cpu: nothing is compiled here")
+        found.build_ahead(entry)
 
     def properties(self) -> DeviceProperties:
         """What the processor and its memory are."""

@@ -20,11 +20,13 @@ from typing import Any
 import numpy as np
 
 from ...config import logger
+from ...errors import CompileError
 from ...profile import Event, emit
 from ...render.llvm import NAME, RENDERER_VERSION
 from ...render.llvm_driver import DRIVER
 from ...render.llvm_team import TEAM
 from ..cache import object_cache
+from ..recording import Entry, record
 from .loops import struct_agrees
 
 __all__ = ["Call", "Engine", "Kernel", "data_address", "engine", "flag_functions"]
@@ -110,18 +112,41 @@ class Engine:
         optimise : bool
             What has no loops over elements is not worth the time.
         """
-        key = hashlib.sha256((self._identity + text).encode()).hexdigest()
+        key = self._key(text)
         with self._lock:
             found = self._kernels.get(key)
             if found is None:
+                if optimise:  # the others are built wherever there is an engine
+                    record("cpu", text, name, label)
                 cache = object_cache()
                 content = cache.get(key)
                 if content is None:
                     content = self._build(text, label, optimise)
-                    cache.put(key, content)
+                    cache.put(key, content, label)
                 found = self._load(content, name)
                 self._kernels[key] = found
         return found
+
+    def build_ahead(self, entry: Entry) -> None:
+        """Put a kernel of a record on disk, without loading it.
+
+        Raises
+        ------
+        CompileError
+            Its text is none that LLVM takes.
+        """
+        key, cache = self._key(entry.text), object_cache()
+        if cache.get(key) is None:
+            try:
+                content = self._build(entry.text, entry.label, optimise=True)
+            except RuntimeError as error:
+                raise CompileError(
+                    str(error), device="cpu", kernel=entry.label, source=entry.text
+                ) from None
+            cache.put(key, content, entry.label)
+
+    def _key(self, text: str) -> str:
+        return hashlib.sha256((self._identity + text).encode()).hexdigest()
 
     def _machine(self) -> Any:
         target = self._llvm.Target.from_default_triple()

@@ -19,6 +19,7 @@ from ..base import Raised, Rates
 from .launch import lowered_number
 from .library import GridLibrary
 from .programs import GridExecutable
+from .tuning import Choice, chosen
 from .views import GridView
 
 __all__ = ["GridBackend", "GridView", "Limits"]
@@ -72,6 +73,7 @@ class GridBackend(ABC):
         # By identity: a kernel is a tree, and hashing one takes longer than a launch.
         self._functions: dict[int, tuple[Kernel, Any]] = {}
         self._building = threading.Lock()
+        self._layouts: dict[str, Choice] | None = None
 
     # ------------------------------------------------------------- given by a driver
     @abstractmethod
@@ -142,6 +144,13 @@ class GridBackend(ABC):
         return ()
 
     # ------------------------------------------------------------------------ kernels
+    @property
+    def layouts(self) -> dict[str, Choice]:
+        """How each kind of kernels is laid out; see `tuning`."""
+        if self._layouts is None:
+            self._layouts = chosen(self)
+        return self._layouts
+
     def function(self, kernel: Kernel) -> Any:
         """A kernel's function, built at its first use."""
         found = self._functions.get(id(kernel))

@@ -16,7 +16,7 @@ from .launch import Launch, lowered_number
 from .reductions import reduction
 
 if TYPE_CHECKING:
-    from .backend import GridBackend, Limits
+    from .backend import GridBackend
     from .views import GridView
 
 __all__ = ["GridExecutable"]
@@ -26,9 +26,6 @@ PER_ITEM = 4
 
 MOST_GROUPS = 32768
 """Groups along the third axis of a grid."""
-
-WAVES = 8
-"""Groups for each unit of the device, so that it is never idle."""
 
 Work = Callable[[Sequence["GridView"], Sequence[np.generic]], None]
 """Runs a program on views that lie as those for which it was prepared."""
@@ -92,9 +89,10 @@ class GridExecutable:
         if backend.limits.coalesces and backend.limits.items >= SIDE:
             turn = turned_leaves(axes, leaves)
         if turn is None:
-            launch = _in_order(self.program, backend.limits, axes, offsets)
+            launch = _in_order(backend, self.program, axes, offsets)
         else:
-            launch = _by_squares(self.program, backend.limits, axes, offsets, *turn)
+            items = backend.layouts["turn"].items
+            launch = _by_squares(self.program, items, axes, offsets, *turn)
 
         def work(views: Sequence[GridView], scalars: Sequence[np.generic]) -> None:
             launch.start(backend, [view.memory for view in views], scalars)
@@ -103,27 +101,29 @@ class GridExecutable:
 
 
 def _in_order(
-    program: Program, limits: Limits, axes: Axes, offsets: Sequence[int]
+    backend: GridBackend, program: Program, axes: Axes, offsets: Sequence[int]
 ) -> Launch:
     """A map in the order of its outputs; see `map_kernel`."""
+    layout = backend.layouts["map"]
     ndim = len(axes.lengths)
     if ndim <= 1 and all(row in ((1,), ()) for row in axes.strides):
         ndim = 0
-    kernel = map_kernel(program, ndim, is_wide(offsets, (axes,)), limits.ahead)
+    kernel = map_kernel(program, ndim, is_wide(offsets, (axes,)), layout.ahead)
     numbers = [axes.size, *offsets]
     if ndim:
         numbers += axes.lengths[1:]
         for row in axes.strides:
             numbers += row
-    items = limits.items
+    items = layout.items
     wanted = -(-axes.size // (items * PER_ITEM))
-    groups = max(1, min(-(-axes.size // items), max(wanted, limits.units * WAVES)))
+    waves = backend.limits.units * layout.waves
+    groups = max(1, min(-(-axes.size // items), max(wanted, waves)))
     return Launch.of(kernel, (groups * items,), (items,), numbers)
 
 
 def _by_squares(
     program: Program,
-    limits: Limits,
+    items: int,
     axes: Axes,
     offsets: Sequence[int],
     axis: int,
@@ -133,7 +133,7 @@ def _by_squares(
     last = len(axes.lengths) - 1
     order = [*(k for k in range(last) if k != axis), axis, last]
     lengths = [axes.lengths[k] for k in order]
-    rows = min(SIDE, limits.items // SIDE)
+    rows = min(SIDE, items // SIDE)
     wide = is_wide(offsets, (axes,))
     kernel = turning_kernel(program, len(order), wide, turned, rows)
     batches = math.prod(lengths[:-2])

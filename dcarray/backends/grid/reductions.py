@@ -11,9 +11,10 @@ from ...ops.kernels.reducing import Tile, accumulator, reduce_by_group, reduce_b
 from ...ops.program import Program, Reduction
 from .geometry import Axes, Strides, collapsed, elements, is_wide
 from .launch import Launch
+from .tuning import Choice
 
 if TYPE_CHECKING:
-    from .backend import GridBackend, GridView, Limits
+    from .backend import GridBackend, GridView
 
 __all__ = ["reduction"]
 
@@ -22,13 +23,6 @@ SHORT = 16
 
 EACH = 8
 """Elements that a work item takes at least before a result is cut into parts."""
-
-WAVES = 16
-"""Groups for each unit of the device, so that it is never idle."""
-
-AHEAD = 4
-"""Elements that an item reads ahead, for each one that it does in a map: a reduction
-stores nothing, and has more time to wait for loads."""
 
 ABREAST = 32
 """Results side by side that are read together."""
@@ -52,30 +46,31 @@ def reduction(
     stay = [k for k in range(len(shape)) if k not in gone]
     reduced = _picked(shape, rows, gone)
     kept = _picked(shape, [*rows, result], stay)
-    limits = backend.limits
+    layout = backend.layouts["reduce"]
+    items = layout.items
     offsets.append(offset)
     if reduced.size <= SHORT:
-        launch = _launch(program, limits, kept, reduced, offsets, target.dtype, None, 1)
+        launch = _launch(program, items, kept, reduced, offsets, target.dtype, None, 1)
         return _only(backend, launch)
-    tile = _tile(kept, reduced, limits)
+    tile = _tile(kept, reduced, layout)
     groups = -(-kept.size // tile.width)
-    parts = max(1, limits.units * WAVES // groups)
+    parts = max(1, backend.limits.units * layout.waves // groups)
     parts = min(parts, -(-reduced.size // (tile.height * EACH)))
     if parts == 1:
-        launch = _launch(program, limits, kept, reduced, offsets, target.dtype, tile, 1)
+        launch = _launch(program, items, kept, reduced, offsets, target.dtype, tile, 1)
         return _only(backend, launch)
     partial = accumulator(target.dtype)
     # Results in the order of the kept axes, as far apart as there are parts.
     steps = _dense(kept.lengths, parts)
     first = Axes(kept.lengths, (*kept.strides[:-1], steps))
     offsets[-1] = 0
-    launch = _launch(program, limits, first, reduced, offsets, partial, tile, parts)
+    launch = _launch(program, items, first, reduced, offsets, partial, tile, parts)
     assert program.reduction is not None
     again = Program((partial,), (), (), (), Reduction(program.reduction.op, 0, partial))
     rest = Axes(kept.lengths, (steps, kept.strides[-1]))
     inner = Axes((parts,), ((1,),))
-    tile = _tile(rest, inner, limits)
-    last = _launch(again, limits, rest, inner, [0, offset], target.dtype, tile, 1)
+    tile = _tile(rest, inner, layout)
+    last = _launch(again, items, rest, inner, [0, offset], target.dtype, tile, 1)
     nbytes = kept.size * parts * partial.itemsize
 
     def work(views: Sequence[GridView], scalars: Sequence[np.generic]) -> None:
@@ -98,7 +93,7 @@ def _only(
 
 def _launch(
     program: Program,
-    limits: Limits,
+    items: int,
     kept: Axes,
     reduced: Axes,
     offsets: Sequence[int],
@@ -113,7 +108,6 @@ def _launch(
     group: tuple[int, ...]
     if tile is None:
         kernel = reduce_by_item(program, *sizes, dtype)
-        items = limits.items
         grid, group = (-(-kept.size // items) * items,), (items,)
     else:
         kernel = reduce_by_group(program, *sizes, tile, dtype)
@@ -130,10 +124,9 @@ def _launch(
     return Launch.of(kernel, grid, group, numbers)
 
 
-def _tile(kept: Axes, reduced: Axes, limits: Limits) -> Tile:
+def _tile(kept: Axes, reduced: Axes, layout: Choice) -> Tile:
     """A layout of a group in which neighbours read neighbours in memory."""
-    items = limits.items
-    ahead = AHEAD * limits.ahead if limits.ahead > 1 else 1
+    items, ahead = layout.items, layout.ahead
     fast = _fastest(reduced)
     if kept.lengths and _fastest(kept) < fast:
         width = min(ABREAST, items)

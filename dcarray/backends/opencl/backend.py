@@ -13,7 +13,9 @@ from ...kernel.nodes import Kernel
 from ...render.opencl import OPENCL
 from ..base import DeviceProperties, Rates
 from ..grid import GridBackend, Limits
+from ..grid.tuning import group_items
 from ..pool import Pool
+from ..recording import Entry
 from .building import Builder
 from .platforms import devices
 
@@ -85,7 +87,7 @@ class OpenClBackend(GridBackend):
             group=group,
             units=int(handle.max_compute_units),
             shared=int(handle.local_mem_size),
-            items=min(group, 64 if is_cpu else 128),
+            items=group_items(group, self._bundle(), not is_cpu),
             ahead=1 if is_cpu else 2,
             coalesces=not is_cpu,
         )
@@ -102,6 +104,18 @@ class OpenClBackend(GridBackend):
         if self.handle.single_fp_config & correct:
             return ["-cl-fp32-correctly-rounded-divide-sqrt"]
         return []
+
+    def _bundle(self) -> int:
+        """Work items that run in step: a driver of OpenCL 3.0 or of NVIDIA tells."""
+        handle = self.handle
+        for name in ("preferred_work_group_size_multiple", "warp_size_nv"):
+            try:
+                found = int(getattr(handle, name))
+            except (self._cl.Error, AttributeError):
+                continue
+            if found > 0:
+                return found
+        return 32
 
     def properties(self) -> DeviceProperties:
         """What the device is; how much memory is free no driver tells."""
@@ -175,6 +189,10 @@ class OpenClBackend(GridBackend):
     def build(self, text: str, kernel: Kernel) -> Any:
         """The function of a text; see `GridBackend.build`."""
         return self._builder.function(text, kernel.name)
+
+    def build_ahead(self, entry: Entry) -> None:
+        """Put a kernel of a record on disk; see `Builder.build_ahead`."""
+        self._builder.build_ahead(entry)
 
     def enqueue(
         self,

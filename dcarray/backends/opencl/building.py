@@ -10,8 +10,12 @@ from typing import Any
 from ...errors import CompileError
 from ...profile import Event, emit
 from ..cache import object_cache
+from ..recording import Entry, record
 
 __all__ = ["Builder"]
+
+AHEAD = "ahead of time\n"
+"""Begins the key of a binary that has not run."""
 
 
 class Builder:
@@ -51,19 +55,40 @@ class Builder:
         CompileError
             With the compiler's own message.
         """
+        record(self._device, text, name, name)
         cache = object_cache()
         key = self._prefix + text
-        kept = cache.get(key)
-        if kept is not None:
+        for kept_under in (key, AHEAD + key):
+            kept = cache.get(kept_under)
+            if kept is None:
+                continue
             found = self._load(kept, name)
-            if found is not None:
-                return found
-            cache.discard(key)
+            if found is None:
+                cache.discard(kept_under)
+                continue
+            program, function = found
+            if kept_under != key:  # it has not run yet
+                self._fresh[id(function)] = (key, program, function)
+            return function
         program = self._build(text, name)
-        emit(Event("compile", name, self._device))
         function = getattr(program, name)
         self._fresh[id(function)] = (key, program, function)
         return function
+
+    def build_ahead(self, entry: Entry) -> None:
+        """Put a function of a record on disk: what there is of it before it has run.
+
+        Raises
+        ------
+        CompileError
+            With the compiler's own message.
+        """
+        cache = object_cache()
+        key = self._prefix + entry.text
+        if cache.get(key) is None and cache.get(AHEAD + key) is None:
+            binary = self._build(entry.text, entry.name).binaries[0]
+            if binary:
+                cache.put(AHEAD + key, binary, entry.label)
 
     def is_fresh(self, function: Any) -> bool:
         """Whether a function was built from text and is not kept yet."""
@@ -72,10 +97,12 @@ class Builder:
     def keep(self, function: Any) -> None:
         """Keep a function that has run.  Some drivers compile for a size of group at
         the first launch, and their binary has that from then on."""
-        key, program, _ = self._fresh.pop(id(function))
+        key, program, function = self._fresh.pop(id(function))
         binary = program.binaries[0]
         if binary:
-            object_cache().put(key, binary)
+            cache = object_cache()
+            cache.put(key, binary, function.function_name)
+            cache.discard(AHEAD + key)
 
     def _build(self, text: str, name: str) -> Any:
         cl = self._cl
@@ -84,20 +111,22 @@ class Builder:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", cl.CompilerWarning)
-                return program.build(self._options, cache_dir=False)
+                built = program.build(self._options, cache_dir=False)
         except cl.Error as error:
             raise CompileError(
                 str(error).strip(), device=self._device, kernel=name, source=text
             ) from None
+        emit(Event("compile", name, self._device))
+        return built
 
-    def _load(self, binary: bytes, name: str) -> Any:
-        """A function of a binary; None where the driver does not take it any more."""
+    def _load(self, binary: bytes, name: str) -> tuple[Any, Any] | None:
+        """Program and function of a binary; None where the driver does not take it."""
         cl = self._cl
         try:
             program = cl.Program(self._context, [self._handle], [binary])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", cl.CompilerWarning)
                 program.build(self._options)
-            return getattr(program, name)
+            return program, getattr(program, name)
         except (cl.Error, AttributeError):
             return None

@@ -95,8 +95,9 @@ def _tiled(work: Work, x: GridView, y: GridView, out: GridView) -> None:
 def _blocking(work: Work, strides: Sequence[Sequence[int]], dtype: DType) -> Blocking:
     """Tiles that fit into the shared memory of the device."""
     x, y, _ = strides
-    side = 1 << (work.items.bit_length() - 1) // 2
-    each = 4 if sums_in(dtype).itemsize <= 4 else 2
+    layout = work.backend.layouts["product"]
+    side = 1 << (layout.items.bit_length() - 1) // 2
+    each = layout.ahead if sums_in(dtype).itemsize <= 4 else -(-layout.ahead // 2)
     rows = (abs(x[-1]) <= abs(x[-2]), abs(y[-1]) <= abs(y[-2]))
     found = Blocking(side, each, *rows)
     while found.shared(dtype) > work.backend.limits.shared // 2:

@@ -1,0 +1,80 @@
+"""``dcarray tune``: measures devices, and keeps what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from rich.console import Console
+from rich.table import Table
+
+from ..backends.base import Backend, Rates
+from ..backends.calibrate import measured_rates
+from ..backends.grid import GridBackend
+from ..backends.grid.trials import search
+from ..backends.grid.tuning import Choice
+from ..backends.registry import backend_for, devices
+from ..backends.tuned import Tuned, keep, tuned_file
+from ..errors import ConfigError
+from .tables import pairs
+
+__all__ = ["tune"]
+
+UNITS = {
+    "launch": (1e6, "µs for a launch"),
+    "bandwidth": (1e-9, "GB/s of memory"),
+    "operations": (1e-9, "billion operations a second"),
+    "transfer_latency": (1e6, "µs to begin a transfer"),
+    "transfer_bandwidth": (1e-9, "GB/s of transfers"),
+}
+
+
+def tune(labels: Sequence[str]) -> int:
+    """Measure devices, all of them if none are named; the exit status.
+
+    Raises
+    ------
+    ConfigError
+        There is no folder in which to keep what is found.
+    DeviceError, UnsupportedError
+        A device failed, or is none.
+    """
+    path = tuned_file()
+    if path is None:
+        raise ConfigError("there is no cache folder in which to keep what is found")
+    console = Console()
+    wanted = labels or [str(one) for one in devices() if one.kind != "auto"]
+    for label in wanted:
+        backend = backend_for(label)
+        rates = measured_rates(backend)
+        table = _table(backend, rates)
+        layouts = {}
+        if isinstance(backend, GridBackend):
+
+            def tell(kind: str, layout: Choice, gain: float) -> None:
+                table.add_row(kind, _words(layout, gain))  # noqa: B023
+
+            layouts = dict(search(backend, tell=tell))
+        keep(backend, Tuned(rates, layouts))
+        console.print(table)
+    console.print(f"kept in {path}", soft_wrap=True)
+    return 0
+
+
+def _table(backend: Backend, rates: dict[str, float]) -> Table:
+    table = pairs(f"Device {backend.device}")
+    for name in (field.name for field in fields(Rates)):
+        if name in rates:
+            factor, unit = UNITS[name]
+            before = getattr(backend.rates, name)
+            text = f"{rates[name] * factor:.3g} {unit}, not {before * factor:.3g}"
+            table.add_row(name.replace("_", " "), text)
+    return table
+
+
+def _words(layout: Choice, gain: float) -> str:
+    faster = f", {gain:.2f} times as fast as before" if gain > 1 else ""
+    return (
+        f"{layout.items} items in a group, {layout.ahead} elements ahead, "
+        f"{layout.waves} groups for each unit{faster}"
+    )
