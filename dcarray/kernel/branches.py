@@ -192,7 +192,7 @@ class Branches(Calls):
         if x is y:
             return x
         self._common(frame, node, x, y)
-        return self.bind(name, infer.select(condition, x, y))
+        return self.bind(name, self.select(condition, x, y))
 
     def _common(self, frame: Frame, node: ast.AST, x: Any, y: Any) -> DType:
         for item in (x, y):
@@ -200,7 +200,7 @@ class Branches(Calls):
                 frame.source.mistype(
                     node, "the branches give something else than numbers"
                 )
-        return infer.promote(x, y)
+        return self.promote(x, y)
 
 
 def _loads(found: object) -> bool:

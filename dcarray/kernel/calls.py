@@ -54,6 +54,10 @@ _CASTS: dict[Any, np.dtype[Any]] = {
     float: np.dtype(np.float64),
     complex: np.dtype(np.complex128),
 }
+_OPERATORS: dict[Any, tuple[ast.operator, ...]] = {
+    pow: (ast.Pow(),),
+    divmod: (ast.FloorDiv(), ast.Mod()),
+}
 _MATH = {
     **{name: name for name in ("sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2")},
     **{name: name for name in ("log10", "log1p", "sin", "cos", "tan", "sinh", "cosh")},
@@ -113,6 +117,8 @@ class Calls(Expressions):
             return self._grid(frame, node, function, arguments)
         if function is len and len(arguments) == 1:
             return self._length(frame, node, arguments[0])
+        if function in (min, max, sum) and len(arguments) == 1:
+            return self._over(frame, node, function, arguments[0])
         for item in arguments:
             if not infer.is_typed(item) and not isinstance(item, NUMBERS):
                 frame.source.mistype(node, f"expected numbers, got {describe(item)}")
@@ -147,6 +153,14 @@ class Calls(Expressions):
             return self._builtin_cast(function, _single(arguments))
         if function is abs:
             return infer.apply("absolute", _single(arguments))
+        if function is round:
+            whole = infer.apply("rint", _single(arguments))
+            whole = infer.convert(whole, np.dtype(np.int64))
+            return self.marked("whole", whole, infer.WEAK_INT) if self.learns else whole
+        if function in _OPERATORS and len(arguments) == 2:
+            x, y = arguments
+            both = [self.binary(frame, node, op, x, y) for op in _OPERATORS[function]]
+            return tuple(both) if len(both) > 1 else both[0]
         if function in (min, max) and len(arguments) > 1:
             found, *rest = arguments
             for item in rest:
@@ -156,13 +170,13 @@ class Calls(Expressions):
                 better = infer.apply(
                     "less" if function is min else "greater", item, found
                 )
-                found = infer.select(better, item, found)
+                found = self.select(better, item, found)
             return found
         if getattr(function, "__name__", "") == "where" and len(arguments) == 3:
             condition = infer.truth(arguments[0])
             if isinstance(condition, bool):
                 return arguments[1] if condition else arguments[2]
-            return infer.select(condition, arguments[1], arguments[2])
+            return self.select(condition, arguments[1], arguments[2])
         if getattr(function, "__module__", None) == "math":
             if not any(infer.is_typed(item) for item in arguments):
                 return function(*arguments)
@@ -190,6 +204,17 @@ class Calls(Expressions):
             [infer.convert(x, d) for x, d in zip(several, signature.outputs)]
         )
         return results if isinstance(found, tuple) else results[0]
+
+    def _over(self, frame: Frame, node: ast.AST, function: Any, found: Any) -> Any:
+        """``sum``, ``min`` or ``max`` of a tuple."""
+        if not isinstance(found, tuple) or not found:
+            frame.source.mistype(node, f"{describe(function)} takes a tuple here")
+        if function is not sum:
+            return self._python(frame, node, function, found) if found[1:] else found[0]
+        total: Any = 0
+        for item in found:
+            total = self.binary(frame, node, ast.Add(), total, item)
+        return total
 
     def _length(self, frame: Frame, node: ast.AST, found: Any) -> Any:
         if isinstance(found, View) and found.shape:
@@ -219,7 +244,9 @@ class Calls(Expressions):
         if isinstance(word, Barrier):
             if arguments:
                 fail(node, "barrier takes no arguments")
-            self.statements.append(nodes.Barrier())
+            met = nodes.Barrier()
+            self.statements.append(met)
+            self.barriers.append((met, frame.source, node))
             return None
         if isinstance(word, SharedMemory):
             return self._shared(frame, node, arguments)

@@ -7,14 +7,14 @@ on with another element.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from . import infer, nodes
 from .source import Source
-from .views import FLAG, FOUND, Site, View, plus, times
+from .views import FLAG, FOUND, Site, View, plus, sliced, times
 
 __all__ = ["Elements", "Frame", "both", "describe"]
 
@@ -51,6 +51,8 @@ class Elements:
         not known: as in NumPy's eyes.
     dtypes, atomics : dict
         Where a dtype, or an atomic operation, is met first.
+    barriers : list
+        Where work items meet: the statement, and where it stands.
     """
 
     learns = False
@@ -63,6 +65,7 @@ class Elements:
         self.lookups: list[tuple[Source, str, Any]] = []
         self.dtypes: dict[np.dtype[Any], tuple[Source, ast.AST]] = {}
         self.atomics: dict[tuple[str, np.dtype[Any]], tuple[Source, ast.AST]] = {}
+        self.barriers: list[tuple[nodes.Barrier, Source, ast.AST]] = []
 
     # ----------------------------------------------------------------- variables
     def fresh(self, name: str) -> str:
@@ -85,6 +88,14 @@ class Elements:
         self.statements.append(nodes.Let(local, value))
         return nodes.Name(local, value.dtype)
 
+    def promote(self, *operands: Any) -> np.dtype[Any]:
+        """The common dtype of operands."""
+        return infer.promote(*operands, weak=self.learns)
+
+    def select(self, condition: nodes.Scalar, x: Any, y: Any) -> nodes.Scalar:
+        """``x if condition else y``, with the common dtype."""
+        return infer.select(condition, x, y, weak=self.learns)
+
     def marked(self, name: str, value: nodes.Scalar, dtype: Any) -> nodes.Scalar:
         """A value as one of this dtype, which may be weak or not."""
         if value.dtype.metadata is dtype.metadata or isinstance(value, nodes.Constant):
@@ -105,24 +116,46 @@ class Elements:
     def picked(
         self, frame: Frame, node: ast.AST, base: nodes.Array | View, found: Any
     ) -> Any:
-        """An element, or the view of what fewer indices than axes leave."""
+        """An element, or the view that slices, or fewer indices than axes, leave."""
         if isinstance(base, View):
-            count = len(found) if isinstance(found, tuple) else 1
-            if count < len(base.shape):
-                offset, _ = self._reached(frame, node, base, found)
-                return View(
-                    base.label,
-                    base.array,
-                    base.shape[count:],
-                    base.strides[count:],
-                    offset,
-                )
+            given = found if isinstance(found, tuple) else (found,)
+            if len(given) < len(base.shape) or any(isinstance(x, slice) for x in given):
+                return self._part(frame, node, base, given)
         index, inside = self.element(frame, node, base, found)
         if inside is not None:
             zero = infer.convert(0, index.dtype)
             index = self.bind("index", infer.select(inside, index, zero))
         array = base.array if isinstance(base, View) else base
-        return nodes.Load(array.name, index, array.dtype)
+        load = nodes.Load(array.name, index, array.dtype)
+        # What comes later in the same statement may store to the array.
+        return self.bind("element", load) if self.learns else load
+
+    def _part(
+        self, frame: Frame, node: ast.AST, base: View, given: tuple[Any, ...]
+    ) -> View:
+        """The view of a part of an array."""
+        if len(given) > len(base.shape):
+            message = f"{base.label} has {len(base.shape)} axes"
+            frame.source.mistype(node, f"{message}, got {len(given)} indices")
+        offset, _ = self._reached(frame, node, base, given)
+        view = replace(base, offset=offset)
+        kept = []
+        for axis in range(len(base.shape)):
+            item = given[axis] if axis < len(given) else slice(None)
+            if isinstance(item, slice):
+                kept.append(axis)
+                if item != slice(None, None, 1) and axis < len(given):
+                    view = sliced(view, axis, (item.start, item.stop), item.step)
+        return replace(
+            view,
+            shape=tuple([self._bound("length", view.shape[axis]) for axis in kept]),
+            strides=tuple([self._bound("stride", view.strides[axis]) for axis in kept]),
+            offset=self._bound("offset", view.offset),
+            axes=tuple([base.axis(axis) for axis in kept]),
+        )
+
+    def _bound(self, name: str, found: Any) -> Any:
+        return self.bind(name, found) if infer.is_typed(found) else found
 
     def element(
         self, frame: Frame, node: ast.AST, base: nodes.Array | View, found: Any
@@ -145,6 +178,8 @@ class Elements:
         place = base.offset
         inside: Any = None
         for axis, given in enumerate(indices):
+            if isinstance(given, slice):
+                continue
             length = base.shape[axis]
             if isinstance(given, int) and not isinstance(given, bool):
                 index: Any = plus(length, given) if given < 0 else given
@@ -152,7 +187,7 @@ class Elements:
                 index = self.index(frame, node, given)
                 index = self.bind("index", infer.convert(index, np.dtype(np.int64)))
             if self.checks:
-                label = (frame.source, node, base.label, axis)
+                label = (frame.source, node, base.label, base.axis(axis))
                 ok = self._checked(Site(*label), index, length)
                 inside = ok if inside is None else both("bitwise_and", inside, ok)
             place = plus(place, times(index, base.strides[axis]))

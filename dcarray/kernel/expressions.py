@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import KernelTypeError
 from . import infer, nodes, operators
 from .elements import Elements, Frame, both, describe
-from .views import View
+from .views import Items, View
 
 __all__ = ["BINARY", "NUMBERS", "Expressions", "construct"]
 
@@ -52,6 +52,8 @@ _UNARY: dict[type[ast.unaryop], tuple[Callable[[Any], Any], str]] = {
 BINARY = tuple(_BINARY)
 NUMBERS = (bool, int, float, complex)
 _NOTHING: Mapping[str, Any] = {}
+_STAY = frozenset(("numpy", "math", "dcarray", "builtins"))
+"""Packages in which a name always means the same."""
 
 
 class Expressions(Elements):
@@ -94,7 +96,10 @@ class Expressions(Elements):
     # --------------------------------------------------------------- expressions
     def value(self, frame: Frame, node: ast.expr) -> nodes.Scalar | Any:
         """A number: a typed scalar or a Python number."""
-        found = self.expression(frame, node)
+        return self.number(frame, node, self.expression(frame, node))
+
+    def number(self, frame: Frame, node: ast.expr, found: Any) -> nodes.Scalar | Any:
+        """``found``, which must be a number."""
         if infer.is_typed(found) or isinstance(found, NUMBERS):
             return found
         frame.source.mistype(node, f"expected a number, got {describe(found)}")
@@ -117,7 +122,7 @@ class Expressions(Elements):
         return found
 
     def _constant(self, frame: Frame, node: ast.Constant) -> Any:
-        if not isinstance(node.value, NUMBERS):
+        if not isinstance(node.value, NUMBERS) and node.value is not None:
             frame.source.fail(node, f"the literal {node.value!r} is not a number")
         return node.value
 
@@ -128,18 +133,21 @@ class Expressions(Elements):
         try:
             found = frame.source.lookup(node.id)
         except KeyError:
-            found = None
-        if node.id in local or found is None:
+            found = frame
+        if node.id in local or found is frame:
             frame.source.fail(node, f"{node.id!r} may not have a value here")
         self.lookups.append((frame.source, node.id, found))
         return found.item() if isinstance(found, np.generic) else found
 
     def _attribute(self, frame: Frame, node: ast.Attribute) -> Any:
         base = self.expression(frame, node.value)
-        if isinstance(base, types.ModuleType) or hasattr(base, "kernel_words"):
+        if isinstance(base, (types.ModuleType, type)) or hasattr(base, "kernel_words"):
             if not hasattr(base, node.attr):
                 frame.source.fail(node, f"{describe(base)} has no {node.attr!r}")
-            return getattr(base, node.attr)
+            found = getattr(base, node.attr)
+            if not _stays(base):
+                self.lookups.append((frame.source, ast.unparse(node), found))
+            return found.item() if isinstance(found, np.generic) else found
         if infer.is_typed(base):
             if node.attr in ("real", "imag"):
                 return infer.apply(node.attr, base)
@@ -158,6 +166,19 @@ class Expressions(Elements):
     def _tuple(self, frame: Frame, node: ast.Tuple) -> Any:
         return tuple(self.expression(frame, item) for item in node.elts)
 
+    def _slice(self, frame: Frame, node: ast.Slice) -> slice:
+        """A slice of an array: its ends are integers or None, its step is known."""
+        step = 1 if node.step is None else self.expression(frame, node.step)
+        if type(step) is not int or step == 0:
+            frame.source.fail(node, "the step of a slice is a number that is known")
+        ends: list[Any] = []
+        for item in (node.lower, node.upper):
+            end = None if item is None else self.expression(frame, item)
+            if end is not None and type(end) is not int:
+                end = infer.convert(self.index(frame, node, end), np.dtype(np.int64))
+            ends.append(end)
+        return slice(ends[0], ends[1], step)
+
     def _binary(self, frame: Frame, node: ast.BinOp) -> Any:
         if type(node.op) not in _BINARY:
             message = f"{construct(node.op)} is not part of the language"
@@ -175,7 +196,7 @@ class Expressions(Elements):
             return known(left, right)
         if isinstance(meaning, str):
             return infer.apply(meaning, left, right)
-        dtype = infer.promote(left, right)
+        dtype = self.promote(left, right)
         sides = [infer.convert(side, dtype) for side in (left, right)]
         return self.inline(frame, node, meaning, sides)
 
@@ -192,21 +213,44 @@ class Expressions(Elements):
         return infer.apply(meaning, operand) if meaning else operand
 
     def _compare(self, frame: Frame, node: ast.Compare) -> Any:
-        for op in node.ops:
-            if type(op) not in _COMPARE:
-                frame.source.fail(node, f"{construct(op)} is not part of the language")
-        left = self.value(frame, node.left)
+        left = self.expression(frame, node.left)
         result: Any = True
         for op, comparator in zip(node.ops, node.comparators):
-            right = self.value(frame, comparator)
-            known, meaning = _COMPARE[type(op)]
-            if not infer.is_typed(left) and not infer.is_typed(right):
-                step: Any = known(left, right)
+            right = self.expression(frame, comparator)
+            if type(op) in _COMPARE:
+                left = self.number(frame, node.left, left)
+                right = self.number(frame, comparator, right)
+                known, meaning = _COMPARE[type(op)]
+                step: Any
+                if infer.is_typed(left) or infer.is_typed(right):
+                    step = infer.apply(meaning, left, right)
+                else:
+                    step = known(left, right)
             else:
-                step = infer.apply(meaning, left, right)
+                step = self._related(frame, node, op, left, right)
             result = both("bitwise_and", result, step)
             left = right
         return result
+
+    def _related(
+        self, frame: Frame, node: ast.Compare, op: ast.cmpop, left: Any, right: Any
+    ) -> Any:
+        """``is`` of what is known, and ``in`` a tuple."""
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            numbers = infer.is_typed(left) or infer.is_typed(right)
+            if (left is None or right is None) or not numbers:
+                return (left is right) is isinstance(op, ast.Is)
+        elif isinstance(right, tuple):
+            found: Any = False
+            for item in right:
+                both_known = not infer.is_typed(left) and not infer.is_typed(item)
+                equal = left == item if both_known else infer.apply("equal", left, item)
+                found = both("bitwise_or", found, equal)
+            if isinstance(op, ast.In):
+                return found
+            known = isinstance(found, bool)
+            return not found if known else infer.apply("invert", found)
+        frame.source.fail(node, f"{construct(op)} is not part of the language")
 
     def _logic(self, frame: Frame, node: ast.BoolOp) -> Any:
         return self._decided(frame, node, node.values, isinstance(node.op, ast.And))
@@ -242,6 +286,8 @@ class Expressions(Elements):
 
     def _subscript(self, frame: Frame, node: ast.Subscript) -> Any:
         base = self.expression(frame, node.value)
+        if isinstance(base, Items):
+            return base.at(self.expression(frame, node.slice))
         if isinstance(base, tuple) and isinstance(node.slice, ast.Slice):
             ends = (node.slice.lower, node.slice.upper, node.slice.step)
             known: list[Any] = [item and self.expression(frame, item) for item in ends]
@@ -254,6 +300,12 @@ class Expressions(Elements):
                 frame.source.fail(node, f"index {index} of {len(base)} values")
             return base[index]
         frame.source.mistype(node, f"{describe(base)} cannot be indexed like this")
+
+
+def _stays(space: Any) -> bool:
+    """Whether what a module or a class holds does not change."""
+    name = getattr(space, "__module__", None) or getattr(space, "__name__", "")
+    return str(name).partition(".")[0] in _STAY
 
 
 _WORDS = {
@@ -292,6 +344,7 @@ _READERS: dict[type[ast.expr], Callable[[Expressions, Frame, Any], Any]] = {
     ast.Name: Expressions._name,
     ast.Attribute: Expressions._attribute,
     ast.Tuple: Expressions._tuple,
+    ast.Slice: Expressions._slice,
     ast.BinOp: Expressions._binary,
     ast.UnaryOp: Expressions._unary,
     ast.Compare: Expressions._compare,

@@ -43,6 +43,7 @@ _MARK = {"weak": True}
 WEAK_INT: DType = np.dtype(np.int64, metadata=_MARK)
 WEAK_FLOAT: DType = np.dtype(np.float64, metadata=_MARK)
 _STRONG = {"i": np.dtype(np.int64), "f": np.dtype(np.float64)}
+_WEAK = {"i": WEAK_INT, "f": WEAK_FLOAT}
 
 _TYPED = (
     nodes.Constant,
@@ -149,10 +150,11 @@ def _marked(dtype: DType, operands: tuple[Operand, ...]) -> DType:
     return WEAK_INT if dtype.kind == "i" else WEAK_FLOAT
 
 
-def promote(*operands: Operand) -> DType:
-    """The common dtype."""
+def promote(*operands: Operand, weak: bool = False) -> DType:
+    """The common dtype; with ``weak``, that of numbers of Python is a weak one."""
     if all(isinstance(item, (int, float, complex)) for item in operands):
-        return np.result_type(*[dtype_of(item) for item in operands])
+        found = np.result_type(*[dtype_of(item) for item in operands])
+        return _WEAK.get(found.kind, found) if weak else found
     examples = [
         item if isinstance(item, (int, float, complex)) else _EXAMPLES.get(kind, kind)
         for item, kind in zip(operands, kinds(operands))
@@ -176,6 +178,8 @@ def convert(operand: Operand, dtype: DType) -> nodes.Scalar:
         operand = nodes.Constant(operand, default_dtype(operand))
         if dtype.kind in "iu":
             return nodes.Constant(int(cast(Any, operand.value)), dtype)
+        if dtype is WEAK_FLOAT:
+            return nodes.Constant(float(cast(Any, operand.value)), dtype)
     if operand.dtype == dtype:
         return operand
     if isinstance(operand, nodes.Constant):
@@ -250,7 +254,9 @@ def truth(operand: Operand) -> nodes.Scalar | bool:
     return apply("not_equal", operand, 0)
 
 
-def select(condition: nodes.Scalar, x: Operand, y: Operand) -> nodes.Scalar:
-    """``x if condition else y``, with the common dtype."""
-    dtype = promote(x, y)
+def select(
+    condition: nodes.Scalar, x: Operand, y: Operand, weak: bool = False
+) -> nodes.Scalar:
+    """``x if condition else y``, with the common dtype; see `promote`."""
+    dtype = promote(x, y, weak=weak)
     return nodes.Select(condition, convert(x, dtype), convert(y, dtype), dtype)

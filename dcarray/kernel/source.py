@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import inspect
 import linecache
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NoReturn
@@ -54,13 +55,20 @@ class Source:
         return given[index - first] if index >= first else inspect.Parameter.empty
 
     def lookup(self, name: str) -> Any:
-        """What a name that is not local means.
+        """What a name that is not local means; it may be ``name.attribute``.
 
         Raises
         ------
-        KeyError
+        AttributeError, KeyError
             Nothing.
         """
+        name, _, rest = name.partition(".")
+        found = self._outside(name)
+        for attribute in rest.split(".") if rest else ():
+            found = getattr(found, attribute)
+        return found
+
+    def _outside(self, name: str) -> Any:
         code = getattr(self.function, "__code__", None)
         cells = getattr(self.function, "__closure__", None) or ()
         names = code.co_freevars if code is not None else ()
@@ -100,6 +108,8 @@ def source_of(function: Callable[..., Any]) -> Source:
         There is no source, or it is not a plain ``def``.
     """
     name = getattr(function, "__qualname__", repr(function))
+    if getattr(function, "__name__", "") == "<lambda>":
+        return _of_lambda(function)
     try:
         file = inspect.getsourcefile(function) or "<unknown>"
         lines, first = inspect.getsourcelines(function)
@@ -126,3 +136,36 @@ def source_of(function: Callable[..., Any]) -> Source:
     if extra is not None:
         source.fail(extra, "a kernel takes a fixed number of arguments")
     return source
+
+
+def _of_lambda(function: Any) -> Source:
+    """The source of a ``lambda``: the one in its file where its instructions stand."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    try:
+        module = ast.parse("".join(lines))
+    except SyntaxError:
+        module = ast.Module([], [])
+    spots = [
+        (x.lineno, x.col_offset, x.end_lineno, x.end_col_offset)
+        for x in (item.positions for item in dis.get_instructions(code))
+        if x is not None and x.end_col_offset
+    ]
+    around = [
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.Lambda) and spots and _holds(node.body, spots)
+    ]
+    if around:
+        node = around[-1]  # the walk meets what is outside first
+        returned = ast.copy_location(ast.Return(node.body), node.body)
+        tree = ast.FunctionDef("lambda_", node.args, [returned], [])
+        return Source(function, ast.copy_location(tree, node), code.co_filename, 0, 0)
+    place = (code.co_filename, code.co_firstlineno, 1, "", code.co_firstlineno, 1)
+    raise KernelSyntaxError("<lambda>: its source cannot be read", place)
+
+
+def _holds(node: ast.expr, spots: Sequence[tuple[Any, ...]]) -> bool:
+    start = (node.lineno, node.col_offset)
+    end = (node.end_lineno, node.end_col_offset)
+    return all(start <= spot[:2] and spot[2:] <= end for spot in spots)

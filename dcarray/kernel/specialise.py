@@ -7,6 +7,7 @@ lengths, strides and offsets of arrays, each only where the kernel looks at it.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -15,12 +16,15 @@ import numpy as np
 
 from . import infer, nodes
 from .elements import Frame
-from .parse import Parser, unmarked
+from .jumps import gives
+from .parse import Parser
 from .rewrite import simplify
 from .source import Source, source_of
+from .uniform import stray_barrier
 from .verify import verify
 from .views import FLAG, FOUND, Site, View, times
-from .walk import rebuild_body, statements, used
+from .walk import expressions, parts, rebuild_body, statements, used
+from .weak import unmarked, without_doubles
 
 __all__ = ["ArrayOf", "Operand", "Role", "Specialised", "over_grid", "specialise"]
 
@@ -89,7 +93,7 @@ class Specialised:
         for source, name, value in self.lookups:
             try:
                 now = source.lookup(name)
-            except KeyError:
+            except (AttributeError, KeyError):
                 return False
             if now is not value and not (
                 type(now) is type(value) and _same(now, value)
@@ -109,6 +113,7 @@ def specialise(
     constants: Mapping[str, Any] | None = None,
     group: tuple[int, int, int] | None = None,
     checks: bool = False,
+    doubles: bool = True,
 ) -> Specialised:
     """A kernel for arguments of these types.
 
@@ -125,6 +130,8 @@ def specialise(
         Work items of a group.  Without it, those of a group cannot meet.
     checks : bool
         Whether indices are checked.
+    doubles : bool
+        Whether a number of Python that meets no dtype is a float64; a float32 if not.
 
     Raises
     ------
@@ -187,29 +194,44 @@ def specialise(
         else:
             dtype = operand if isinstance(operand, np.dtype) else infer.WEAK_INT
             arguments[label] = number(_plain(label), dtype, Role("number", place))
-    for item in ast.walk(source.tree):
-        if isinstance(item, ast.Return) and item.value is not None:
-            source.fail(item, "a kernel returns nothing: it stores into arrays")
     frame = Frame(source)
-    parser.inline(frame, source.tree, function, (), {**arguments, **known})
+    given = {**arguments, **known}
+    if parser.inline(frame, source.tree, function, (), given) is not None:
+        returned = next(filter(gives, ast.walk(source.tree)))
+        source.fail(returned, "a kernel returns nothing: it stores into arrays")
     if parser.sites:
         parameters.extend((FLAG, FOUND))
         roles.extend((Role("flag"), Role("found")))
     kernel = nodes.Kernel(
         f"dc_{_plain(source.tree.name)}", tuple(parameters), tuple(parser.statements)
     )
+    if group is not None and math.prod(group) > 1:
+        _meet_together(kernel, parser)
+    lookups = {(source, name): value for source, name, value in parser.lookups}
     return _lean(
         Specialised(
-            simplify(unmarked(verify(kernel))),
+            simplify((unmarked if doubles else without_doubles)(verify(kernel))),
             tuple(roles),
             (),
             source,
             tuple(parser.sites),
-            tuple(parser.lookups),
+            tuple([(*key, value) for key, value in lookups.items()]),
             parser.dtypes,
             parser.atomics,
         )
     )
+
+
+def _meet_together(kernel: nodes.Kernel, parser: Parser) -> None:
+    """Refuse a barrier that not all work items of a group reach."""
+    stray = stray_barrier(kernel)
+    for met, source, node in parser.barriers:
+        if met is stray:
+            source.fail(
+                node,
+                "barrier: not all work items of a group reach it: a condition before "
+                "it differs between them",
+            )
 
 
 def _native(value: Any) -> Any:
@@ -225,13 +247,20 @@ def _plain(name: str) -> str:
 
 
 def _lean(given: Specialised) -> Specialised:
-    """Without numbers that are not read; arrays that are only read say so."""
+    """Without numbers that are not read, and dtypes that are not left; arrays that are
+    only read say so."""
     kernel = given.kernel
     count = used(kernel)
     stored = {
         node.array
         for node in statements(kernel.body)
         if isinstance(node, (nodes.Store, nodes.Atomic))
+    }
+    met = {
+        part.dtype
+        for node in statements(kernel.body)
+        for item in expressions(node)
+        for part in parts(item)
     }
     parameters: list[nodes.Value | nodes.Array] = []
     roles = []
@@ -250,6 +279,7 @@ def _lean(given: Specialised) -> Specialised:
         kernel=verify(replace(kernel, parameters=tuple(parameters))),
         roles=tuple(roles),
         written=tuple(written),
+        dtypes={dtype: place for dtype, place in given.dtypes.items() if dtype in met},
     )
 
 

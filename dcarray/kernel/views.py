@@ -8,7 +8,8 @@ parameters themselves or, where they are known, numbers.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,19 @@ import numpy as np
 from . import infer, nodes
 from .source import Source
 
-__all__ = ["FLAG", "FOUND", "Site", "View", "minus", "plus", "times"]
+__all__ = [
+    "FLAG",
+    "FOUND",
+    "Items",
+    "Site",
+    "View",
+    "least",
+    "minus",
+    "plus",
+    "rounds",
+    "sliced",
+    "times",
+]
 
 INT = np.dtype(np.int64)
 
@@ -40,6 +53,8 @@ class View:
         Lengths, and elements to step along each axis: scalars or Python ints.
     offset : scalar or int
         The first element.
+    axes : tuple of int
+        What the axes are called in messages, if they are not all of the array's.
     """
 
     label: str
@@ -47,6 +62,11 @@ class View:
     shape: tuple[Any, ...]
     strides: tuple[Any, ...]
     offset: Any = 0
+    axes: tuple[int, ...] = ()
+
+    def axis(self, place: int) -> int:
+        """The array's own axis at a place."""
+        return self.axes[place] if self.axes else place
 
     @property
     def size(self) -> Any:
@@ -55,6 +75,18 @@ class View:
         for length in self.shape:
             found = times(found, length)
         return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """What a loop runs over: so many things, and which one is at a place.
+
+    ``known`` ones stand in the source one by one: the loop over them is unrolled.
+    """
+
+    length: Any
+    at: Callable[[Any], Any]
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +123,70 @@ def times(x: Any, y: Any) -> Any:
         if isinstance(one, int) and one in (0, 1):
             return other if one else 0
     return infer.apply("multiply", x, y)
+
+
+def least(x: Any, y: Any) -> Any:
+    """The less of two scalars or Python ints."""
+    if isinstance(x, int) and isinstance(y, int):
+        return min(x, y)
+    return infer.select(infer.apply("less", x, y), x, y, weak=True)
+
+
+def most(x: Any, y: Any) -> Any:
+    """The greater of two scalars or Python ints."""
+    if isinstance(x, int) and isinstance(y, int):
+        return max(x, y)
+    return infer.select(infer.apply("greater", x, y), x, y, weak=True)
+
+
+def rounds(start: Any, stop: Any, step: int) -> Any:
+    """How many numbers ``range(start, stop, step)`` has."""
+    way = minus(stop, start) if step > 0 else minus(start, stop)
+    size = abs(step)
+    way = most(way, 0) if size == 1 else most(plus(way, size - 1), 0)
+    if size == 1:
+        return way
+    if isinstance(way, int):
+        return way // size
+    return infer.apply("truncate_divide", way, size)
+
+
+def sliced(view: View, axis: int, given: Sequence[Any], step: int) -> View:
+    """A view with a slice of one axis, as NumPy has it.
+
+    Parameters
+    ----------
+    view : View
+    axis : int
+    given : sequence of two
+        Start and stop: integers, or None where they are not given.
+    step : int
+        Not 0.
+    """
+    length = view.shape[axis]
+    first, last = (0, length) if step > 0 else (plus(length, -1), -1)
+    start = first if given[0] is None else _end(given[0], length, step)
+    stop = last if given[1] is None else _end(given[1], length, step)
+    stride = view.strides[axis]
+    return replace(
+        view,
+        shape=_with(view.shape, axis, rounds(start, stop, step)),
+        strides=_with(view.strides, axis, times(stride, step)),
+        offset=plus(view.offset, times(start, stride)),
+    )
+
+
+def _end(given: Any, length: Any, step: int) -> Any:
+    """An end of a slice: from the end if it is negative, and not beyond the array."""
+    if isinstance(given, int):
+        if given >= 0:
+            return least(given, length if step > 0 else plus(length, -1))
+        return most(plus(length, given), 0 if step > 0 else -1)
+    behind = infer.apply("less", given, 0)
+    found = infer.select(behind, plus(given, length), given)
+    low, high = (0, length) if step > 0 else (-1, plus(length, -1))
+    return least(most(found, low), high)
+
+
+def _with(items: tuple[Any, ...], place: int, item: Any) -> tuple[Any, ...]:
+    return (*items[:place], item, *items[place + 1 :])

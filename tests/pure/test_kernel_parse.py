@@ -308,6 +308,35 @@ def test_arrays() -> None:
     assert result.tolist() == [31.0, 1.0, 11.0, 21.0]
 
 
+def root(n: Scalar) -> Scalar:
+    k = 0
+    while True:
+        if k * k > n:
+            return k - 1
+        k += 1
+
+
+def split(n: Scalar) -> Scalar:
+    """The first two numbers from 2 on whose product is ``n``."""
+    for a in range(2, n):
+        for b in range(2, n):
+            if a * b == n:
+                return a, b
+            if a * b > n:
+                break
+    else:
+        return 1, n
+    return 0, 0
+
+
+def test_returns_from_loops() -> None:
+    numbers = np.arange(1, 30)
+    assert run(root, numbers).tolist() == [root(int(n)) for n in numbers]
+    kernel = simplify(parse(split, [I64]))
+    found = np.array(interpret(kernel, [numbers]))
+    assert found.T.tolist() == [list(split(int(n))) for n in numbers]
+
+
 def test_closures_and_lambdas() -> None:
     factor = 2.5
 
@@ -315,8 +344,14 @@ def test_closures_and_lambdas() -> None:
         return x * factor
 
     assert run(scaled, np.array([2.0])).tolist() == [5.0]
-    with pytest.raises(KernelSyntaxError, match="def"):
-        parse(lambda x: x, [F32])
+    several = (lambda x: x + 1, lambda x: (x if x > factor else -x) * 2)
+    for function in several:
+        want = [function(2.0), function(3.0)]
+        assert run(function, np.array([2.0, 3.0])).tolist() == want
+    with pytest.raises(KernelSyntaxError, match="lambda_: 'list' is not part"):
+        parse(lambda x: [x][0], [F32])
+    with pytest.raises(KernelSyntaxError, match="cannot be read"):
+        parse(eval("lambda x: x"), [F32])
 
 
 # --------------------------------------------------------------------------- refusals
@@ -327,13 +362,6 @@ def uses_list(x: Scalar) -> Scalar:
 def uses_with(x: Scalar) -> Scalar:
     with x:
         return x
-
-
-def returns_inside(x: Scalar) -> Scalar:
-    while x > 0:
-        x = x - 1
-        return x
-    return x
 
 
 def uses_undefined(x: Scalar) -> Scalar:
@@ -409,7 +437,6 @@ def varied(*x: Scalar) -> Scalar:
     [
         (uses_list, F32, "'list' is not part", "[x]"),
         (uses_with, F32, "'with' is not part", "with x:"),
-        (returns_inside, F32, "'return' inside a loop", "return x"),
         (uses_undefined, F32, "'y' may not have a value", "y"),
         (misses_return, F32, "ends without a return", "if x > 0:"),
         (uses_keyword, F32, "by position", "exp(x=x)"),

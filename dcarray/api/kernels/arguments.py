@@ -12,7 +12,12 @@ import numpy as np
 from ...array import DeviceArray
 from ...array.operands import device_of
 from ...array.state import is_writeable
-from ...backends.registry import AUTO, Device, device_of as device_named
+from ...backends.registry import (
+    AUTO,
+    Device,
+    backend_for,
+    device_of as device_named,
+)
 from ...config import current
 from ...errors import UnsupportedError
 from ...kernel.language import is_extension
@@ -32,7 +37,7 @@ def operands(
     """Arguments as arrays and NumPy scalars, and their types.
 
     Arrays without axes are numbers.  A Python int is an int64; a Python float has the
-    widest floating-point dtype among the arrays, float64 if there is none.
+    widest floating-point dtype among the arrays, if there is none that of the device.
 
     Raises
     ------
@@ -68,7 +73,7 @@ def operands(
         else:
             weak = type(item) is int
             if not isinstance(item, np.generic):
-                item = _number(item, given)
+                item = _number(item, given, device)
             given[place] = item
             types.append(int if weak else item.dtype)
     return given, types
@@ -81,7 +86,7 @@ def _is_known(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biufc" or is_extension(dtype)
 
 
-def _number(item: Any, given: Sequence[Any]) -> Any:
+def _number(item: Any, given: Sequence[Any], device: Device) -> Any:
     """A number of Python among these arguments as NumPy's."""
     if isinstance(item, bool):
         return np.bool_(item)
@@ -89,6 +94,9 @@ def _number(item: Any, given: Sequence[Any]) -> Any:
         return np.int64(item)
     arrays = [x for x in given if isinstance(x, (DeviceArray, np.ndarray))]
     real = _widest(tuple([x.dtype for x in arrays if x.dtype.kind in "fc"]))
+    elsewhere = real == np.float64 and device.kind not in ("auto", "cpu")
+    if elsewhere and real not in backend_for(str(device)).supported:
+        real = np.dtype(np.float32)
     if isinstance(item, float):
         return real.type(item)
     return np.result_type(real, np.complex64).type(item)

@@ -139,7 +139,7 @@ def _operation(function: Any, inputs: int) -> Op:
         return found[0] if len(found) == 1 else found
 
     row = Op(
-        function.__name__,
+        source_of(function).tree.name,
         Kind.ELEMENTWISE,
         oracle,
         inputs,

@@ -27,6 +27,9 @@ __all__ = ["TARGETS", "checked", "kernels_of", "source", "types_of"]
 TARGETS = ("cuda", "opencl", "metal", "llvm")
 """What a kernel is rendered to."""
 
+_SINGLE = frozenset(("metal",))
+"""Those without doubles."""
+
 _GUESSED = 16  # for a constant without a value
 
 
@@ -40,13 +43,15 @@ def source(
     """What is generated for a kernel; see `Kernel.source`."""
     if target not in TARGETS:
         raise ValueError(f"source: got {target!r}, takes {', '.join(TARGETS)}")
+    doubles = target not in _SINGLE
     if not arguments:
-        return rendered(next(_guesses(kernel, constants)), target)
+        return rendered(next(_guesses(kernel, constants, doubles)), target)
     whole: tuple[int, int, int] | None = None
     if group is not None:
         x, y, z = (*group, 1, 1)[:3]
         whole = (x, y, z)
-    return rendered(_for_launch(kernel, types_of(arguments), constants, whole), target)
+    types = types_of(arguments)
+    return rendered(_for_launch(kernel, types, constants, whole, doubles), target)
 
 
 def types_of(arguments: Sequence[Any]) -> list[Operand]:
@@ -91,15 +96,11 @@ def checked(kernel: Kernel) -> Iterator[tuple[str, Exception | None]]:
     Types are those of the annotations, ``x: "float32[:, :]"``; without them an array of
     as many axes as it has indices, of float32 or int32 as the kernel takes them.
     """
-    try:
-        given = next(_guesses(kernel, {}))
-    except (KernelSyntaxError, KernelTypeError) as error:
-        for target in TARGETS:
-            yield target, error
-        return
     for target in TARGETS:
         try:
-            rendered(given, target)
+            rendered(next(_guesses(kernel, {}, target not in _SINGLE)), target)
+        except (KernelSyntaxError, KernelTypeError) as error:
+            yield target, error
         except UnsupportedError as error:
             file, line, *_ = kernel.source_code.place(kernel.source_code.tree)
             yield target, UnsupportedError(f'{error}\n  File "{file}", line {line}')
@@ -123,8 +124,9 @@ def _for_launch(
     types: Sequence[Operand],
     constants: Mapping[str, Any],
     group: tuple[int, int, int] | None,
+    doubles: bool,
 ) -> Specialised:
-    found = kernel.specialised(types, constants, group)
+    found = kernel.specialised(types, constants, group, 0, doubles)
     if group is not None:
         return found
     axes = [
@@ -138,7 +140,9 @@ def _for_launch(
 
 
 # --------------------------------------------------------------------------- guessing
-def _guesses(kernel: Kernel, constants: Mapping[str, Any]) -> Iterator[Specialised]:
+def _guesses(
+    kernel: Kernel, constants: Mapping[str, Any], doubles: bool
+) -> Iterator[Specialised]:
     """The kernel for types that it may be meant for; raises what is wrong with the
     first of them if there are none."""
     code = kernel.source_code
@@ -167,7 +171,7 @@ def _guesses(kernel: Kernel, constants: Mapping[str, Any]) -> Iterator[Specialis
         for group in (None, (_GUESSED, _GUESSED, 1)):
             try:
                 with config(bounds_check=False):
-                    yield _for_launch(kernel, types, known, group)
+                    yield _for_launch(kernel, types, known, group, doubles)
                 return
             except KernelSyntaxError as error:
                 if group is None and "takes a launch as" in str(error.msg):

@@ -29,6 +29,8 @@ Sizes: TypeAlias = tuple[int, ...]
 MEANINGS.update(BY_UFUNC)
 MEANINGS.update({f"nn.{name}": row for name, row in TABLE.items()})
 
+_DOUBLE = np.dtype(np.float64)
+
 _MOST = 256
 """Specialisations that a kernel keeps."""
 
@@ -52,6 +54,9 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.function = function
         self.source_code = source_of(function)
+        if function.__name__ == "<lambda>":
+            tree = self.source_code.tree
+            self.source_code.fail(tree, "a kernel is a function made by 'def'")
         unknown = set(constants) - set(self.source_code.parameters)
         if unknown:
             tree = self.source_code.tree
@@ -133,12 +138,13 @@ class Kernel:
         constants: Mapping[str, Any],
         group: tuple[int, int, int] | None,
         axes: int = 0,
+        doubles: bool = True,
     ) -> Specialised:
         """The kernel for arguments of these types; see `kernel.specialise`."""
         checks = current().bounds_check
         try:
             known = tuple([(n, _keyed(constants[n])) for n in sorted(constants)])
-            key = (tuple(types), known, group, checks, axes)
+            key = (tuple(types), known, group, checks, axes, doubles)
             found = self._known.get(key)
         except TypeError:
             raise KernelTypeError(
@@ -148,25 +154,13 @@ class Kernel:
         if found is not None and found.is_current():
             return found
         with self._lock:
+            found = specialise(self.function, types, constants, group, checks, doubles)
             if axes:
-                base = self.specialised_anew(types, constants, group, checks)
-                found = over_grid(base, axes)
-            else:
-                found = self.specialised_anew(types, constants, group, checks)
+                found = over_grid(found, axes)
             if len(self._known) >= _MOST:
                 self._known.clear()
             self._known[key] = found
         return found
-
-    def specialised_anew(
-        self,
-        types: Sequence[Any],
-        constants: Mapping[str, Any],
-        group: tuple[int, int, int] | None,
-        checks: bool,
-    ) -> Specialised:
-        """The kernel for arguments of these types, read once more."""
-        return specialise(self.function, types, constants, group, checks)
 
     def split(
         self, arguments: Sequence[Any], constants: Mapping[str, Any]
@@ -201,16 +195,18 @@ class Kernel:
         device = bound(name, arguments)
         given, types = operands(name, arguments, device)
         backend = backend_for("cpu" if device.kind == "auto" else str(device))
+        doubles = _DOUBLE in backend.supported
         if group is not None:
             assert grid is not None
             whole = (*group, 1, 1)[:3]
             _check(name, grid, group, backend)
-            found = self.specialised(types, constants, (whole[0], whole[1], whole[2]))
+            sizes = (whole[0], whole[1], whole[2])
+            found = self.specialised(types, constants, sizes, 0, doubles)
             lengths = grid
         else:
             if grid is None:
                 grid = self.grid_of(given, types, constants)
-            found = self.specialised(types, constants, None, len(grid))
+            found = self.specialised(types, constants, None, len(grid), doubles)
             lengths = grid
             limits = getattr(backend, "limits", None)
             # The CPU has its loop along the first axis, a GPU its bundle of items.
