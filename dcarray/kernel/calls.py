@@ -312,7 +312,7 @@ class Calls(Expressions):
 
 def _meaning(function: Any) -> Meaning | None:
     if isinstance(function, types.FunctionType):
-        package, _, rest = function.__module__.partition(".")
+        package, _, rest = (function.__module__ or "").partition(".")
         if package == _PACKAGE and rest.partition(".")[0] == "nn":
             return MEANINGS.get(f"nn.{function.__name__}")
         return None

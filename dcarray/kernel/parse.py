@@ -112,7 +112,8 @@ class Parser(Loops):
             typed = infer.is_typed(argument)
             inner.names[label] = self.bind(label, argument) if typed else argument
         if self.depth == _DEEPEST:
-            frame.source.fail(place, f"{source.tree.name} calls itself without end")
+            message = f"{source.tree.name} calls itself, and nothing known ends it"
+            frame.source.fail(place, message)
         self.depth += 1
         try:
             returned = self.block(inner, source.tree.body)
@@ -264,6 +265,9 @@ class Parser(Loops):
         if not infer.is_typed(value) and not isinstance(value, NUMBERS):
             frame.source.mistype(target, f"expected a number, got {describe(value)}")
         array = base.array if isinstance(base, View) else base
+        if infer.dtype_of(value).kind == "c" and array.dtype.kind != "c":
+            message = f"{array.name} is {array.dtype} and gets {describe(value)}"
+            frame.source.mistype(target, f"{message}: say which part of it")
         index, inside = self.element(frame, target, base, found)
         try:
             stored = infer.convert(value, array.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,51 @@ def test_in_a_kernel(device: str) -> None:
     out = dc.zeros(3, device=device)
     fill(dc.asarray(np.array([0.5, 1.0, 4.0]), device=device), out)
     np.testing.assert_allclose(out.get(), [0.5, 0.5, np.log(4.0)], rtol=1e-15)
+
+
+@dc.vectorize
+def clipped(x, low=1.0, high=2.0):
+    return min(max(x, low), high)
+
+
+def test_names_and_defaults(device: str) -> None:
+    x = dc.asarray(np.arange(5.0), device=device)
+    with dc.config(fallback="error"):
+        assert clipped(x).get().tolist() == [1.0, 1.0, 2.0, 2.0, 2.0]
+        assert clipped(x, high=3).get().tolist() == [1.0, 1.0, 2.0, 3.0, 3.0]
+        assert clipped(low=x, x=0.5).get().tolist() == [0.5, 1.0, 2.0, 2.0, 2.0]
+        assert clipped(x[:0]).shape == (0,)
+    with pytest.raises(TypeError, match="middle"):
+        clipped(x, middle=3)
+
+
+def test_lambdas(device: str) -> None:
+    x = dc.asarray(np.arange(4, dtype=np.int32), device=device)
+    pair = dc.vectorize(lambda a: (a > 1, 2 * a))
+    with dc.config(fallback="error"):
+        above, twice = pair(x)
+    assert above.get().tolist() == [False, False, True, True]
+    assert twice.dtype == np.int32
+    assert twice.get().tolist() == [0, 2, 4, 6]
+
+
+@dc.kernel
+def doubled(x):
+    x[dc.kernel.global_id(0)] *= 2
+
+
+def unwrapped(x: Any) -> Any:
+    return x + 1
+
+
+def test_they_can_be_pickled() -> None:
+    for item in (clipped, doubled):
+        assert pickle.loads(pickle.dumps(item)) is item
+    remade = dc.vectorize(unwrapped)
+    assert remade(dc.arange(2)).tolist() == [1, 2]
+    assert pickle.loads(pickle.dumps(remade))(dc.arange(2)).tolist() == [1, 2]
+    again = pickle.loads(pickle.dumps(dc.kernel(unwrapped)))
+    assert again.function is unwrapped
 
 
 def text_of(x: Any) -> str:

@@ -45,6 +45,7 @@ SYNTAX = [
 TYPES = [
     ("x[1:] = 2", "stores one element at a time", "x[1:]"),
     ("y = x[0.5:]", "an index is an integer", "0.5:"),
+    ("x[0] += 1j", "is float32 and gets a complex64 value: say which", "x[0]"),
     ("x[0] = None", "expected a number, got NoneType None", "x[0]"),
     ("y = sum(x)", "sum takes a tuple here", "sum"),
     ("x[0] = x", "expected a number, got the array x", "x[0]"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -10,7 +11,15 @@ from ...kernel import grid as words
 if TYPE_CHECKING:
     from .user_kernel import Kernel
 
-__all__ = ["Decorator", "kernel"]
+__all__ = ["Decorator", "found_by_name", "kernel"]
+
+
+def found_by_name(module: str | None, name: str) -> Any:
+    """What a module holds under a name, as ``pickle`` looks for it; None if nothing."""
+    found: Any = sys.modules.get(module or "")
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 class Decorator:

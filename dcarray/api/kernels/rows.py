@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,15 +38,22 @@ _GROUP = 1024
 _SEEN = frozenset(("print", "breakpoint", "input"))
 
 
-def natively(function: Any, memory: dict[str, Any], args: Sequence[Any]) -> Any:
+def natively(
+    function: Any,
+    memory: dict[str, Any],
+    args: Sequence[Any],
+    keywords: Mapping[str, Any],
+) -> Any:
     """What a function gives for operands; None where it is outside the language.
 
     ``memory`` is where its rows are kept.
     """
-    row = _row(function, memory, len(args))
-    if row is None:
+    source = _source(function)
+    given = None if source is None else _in_order(source, args, keywords)
+    if source is None or given is None:
         return None
-    operands = [as_operand(x) for x in args]
+    row = _row(source, memory, len(given))
+    operands = [as_operand(x) for x in given]
     if all(type(x) in (int, float, complex) for x in operands):
         operands = [np.asarray(x) for x in operands]
     kinds = tuple([_kind(x) for x in operands])
@@ -75,15 +82,35 @@ def _kind(x: Any) -> Any:
     return np.dtype(bool) if type(x) is bool else x.dtype
 
 
-def _row(function: Any, memory: dict[str, Any], inputs: int) -> Op | None:
-    """The operation for so many operands; another one when names mean other things."""
+def _source(function: Any) -> Source | None:
+    """The source of a function that may be in the language."""
     try:
         source = source_of(function)
     except (KernelSyntaxError, TypeError):
         return None
-    code = function.__code__
-    if len(source.parameters) != inputs or _SEEN & set(code.co_names):
+    return None if _SEEN & set(function.__code__.co_names) else source
+
+
+def _in_order(
+    source: Source, args: Sequence[Any], keywords: Mapping[str, Any]
+) -> list[Any] | None:
+    """What is given for each parameter, its default included."""
+    names = source.parameters
+    if len(args) > len(names) or not keywords.keys() <= set(names[len(args) :]):
         return None
+    given = list(args)
+    for place in range(len(args), len(names)):
+        value = keywords.get(names[place], source.default(place))
+        if isinstance(value, type):  # there is no default
+            return None
+        given.append(value)
+    return None if source.constants else given
+
+
+def _row(source: Source, memory: dict[str, Any], inputs: int) -> Op:
+    """The operation for so many operands; another one when names mean other things."""
+    function: Any = source.function
+    code = function.__code__
     meant = _meanings(source, code.co_names + code.co_freevars)
     known: dict[int, tuple[list[Any], Op]] = memory.setdefault("_rows", {})
     found = known.get(inputs)

@@ -19,6 +19,7 @@ from ...kernel.specialise import Specialised, over_grid, specialise
 from ...ops.composed import TABLE
 from ...ops.elementwise import BY_UFUNC
 from .arguments import bound, operands
+from .decorator import found_by_name
 from .launching import interpret, launch
 
 __all__ = ["Kernel", "Launcher"]
@@ -67,6 +68,13 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.source_code.tree.name}>"
+
+    def __reduce__(self) -> Any:
+        """By name where a module holds it under that of its function."""
+        name = self.function.__qualname__
+        if found_by_name(self.function.__module__, name) is self:
+            return name
+        return Kernel, (self.function, tuple(self.constants))
 
     @property
     def body(self) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ...array import DeviceArray
 from ...array.fallback import on_host
 from ...config import current
+from .decorator import found_by_name
 
 __all__ = ["vectorize"]
 
@@ -44,10 +46,10 @@ class vectorize(np.vectorize):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if getattr(self, "pyfunc", _missing) is _missing:
             return super().__call__(*args, **kwargs)
-        if args and not kwargs and self._is_plain():
+        if (args or kwargs) and self._is_plain():
             from .rows import natively  # the language loads with the first function
 
-            found = natively(self.pyfunc, self.__dict__, args)
+            found = natively(self.pyfunc, self.__dict__, args, kwargs)
             if found is not None:
                 return found
         return on_host(DeviceArray, super().__call__, *args, **kwargs)
@@ -57,6 +59,22 @@ class vectorize(np.vectorize):
         """What a kernel that calls this runs."""
         return self.pyfunc
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """By name where a module holds it under that of its function."""
+        pyfunc = getattr(self, "pyfunc", None)
+        place = [getattr(pyfunc, x, "") for x in ("__module__", "__qualname__")]
+        if found_by_name(*place) is self:
+            return _by_name, tuple(place)
+        return super().__reduce_ex__(protocol)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: x for key, x in self.__dict__.items() if key != "_rows"}
+
     def _is_plain(self) -> bool:
         asked = (self.otypes, self.signature, self.excluded, self.cache)
         return not any(asked) and current().scalars == "array"
+
+
+def _by_name(module: str, name: str) -> Any:
+    importlib.import_module(module)
+    return found_by_name(module, name)
