@@ -1,12 +1,7 @@
-"""The product of matrices, in tiles that a group shares.
-
-A group computes a tile of the result.  Step by step, it reads a tile of each factor
-into shared memory, and every work item takes products of it into several sums.
-"""
+"""The product of matrices, in tiles that a group shares."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,43 +10,12 @@ import numpy as np
 from ...kernel import infer, nodes
 from ...kernel.rewrite import simplify
 from ...kernel.verify import verify
-from .parts import INT32, INT64, Indexing, add, integer, multiply, place, unravel
-from .reducing import accumulator
+from .parts import add, place, unravel
+from .tiles import Blocking, Tiles, sums_in
 
 __all__ = ["Blocking", "product_kernel", "sums_in"]
 
 DType = np.dtype[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Blocking:
-    """How a product is cut: ``side`` by ``side`` work items of a group (a power of 2),
-    each with ``each`` by ``each`` elements of the result.
-
-    The factors are read along their rows or columns, whichever are neighbours in
-    memory.
-    """
-
-    side: int
-    each: int
-    rows_of_first: bool
-    rows_of_second: bool
-
-    @property
-    def edge(self) -> int:
-        """Rows and columns of a tile of the result."""
-        return self.side * self.each
-
-    def shared(self, dtype: DType) -> int:
-        """Bytes of shared memory."""
-        return 2 * self.side * (self.edge + 1) * sums_in(dtype).itemsize
-
-
-def sums_in(dtype: DType) -> DType:
-    """The dtype in which products are added up."""
-    if dtype.kind in "iu" and dtype.itemsize < 4:
-        return np.dtype(np.int32)  # its low bits are the same
-    return accumulator(dtype)
 
 
 @cache
@@ -73,7 +37,7 @@ def product_kernel(
     return _Product(first, second, result, blocking, batch, wide).kernel()
 
 
-class _Product:
+class _Product(Tiles):
     def __init__(
         self,
         first: DType,
@@ -83,13 +47,10 @@ class _Product:
         batch: int,
         wide: bool,
     ) -> None:
+        super().__init__(result, blocking, wide)
         self.dtypes = {"a": first, "b": second, "out": result}
-        self.sums = sums_in(result)
-        self.blocking = blocking
         self.batch = batch
-        indexing = Indexing(INT64 if wide else INT32)
-        self.indexing = indexing
-        self.dtype = indexing.dtype
+        indexing = self.indexing
         sizes = ("rows", "columns", "length", "count")
         self.rows, self.columns, self.length, self.count = map(indexing.number, sizes)
         names = ("a", "b", "out")
@@ -98,43 +59,9 @@ class _Product:
         self.lengths = indexing.lengths("batch", batch)
         self.jumps = {name: indexing.strides(name, "batch", batch) for name in names}
 
-    # --------------------------------------------------------------------- small pieces
-    def name(self, name: str) -> nodes.Name:
-        return nodes.Name(name, self.dtype)
-
-    def number(self, value: int) -> nodes.Scalar:
-        return integer(value, self.dtype)
-
-    def split(
-        self, name: str, value: nodes.Scalar, by: nodes.Scalar, high: str, low: str
-    ) -> list[nodes.Statement]:
-        """``high, low = divmod(value, by)`` of a positive value."""
-        quotient = infer.apply("truncate_divide", value, by)
-        rest = infer.apply("subtract", self.name(name), multiply(self.name(high), by))
-        return [
-            nodes.Let(name, value),
-            nodes.Let(high, quotient),
-            nodes.Let(low, rest),
-        ]
-
-    # ------------------------------------------------------------------------ the whole
     def kernel(self) -> nodes.Kernel:
-        blocking = self.blocking
-        size = blocking.side * (blocking.edge + 1)
-        lane = nodes.Index("local_id", 0, self.dtype)
-        group = nodes.Index("group_id", 0, self.dtype)
-        edge, side = self.number(blocking.edge), self.number(blocking.side)
-        tiles = infer.apply(
-            "truncate_divide", add(self.columns, self.number(blocking.edge - 1)), edge
-        )
         body: list[nodes.Statement] = [
-            nodes.Shared("a_tile", self.sums, size),
-            nodes.Shared("b_tile", self.sums, size),
-            nodes.Let("tiles", tiles),
-            *self.split("lane", lane, side, "down", "across"),
-            *self.split("group", group, self.name("tiles"), "tile_down", "tile_across"),
-            nodes.Let("first_row", multiply(self.name("tile_down"), edge)),
-            nodes.Let("first_column", multiply(self.name("tile_across"), edge)),
+            *self.beginning(self.columns),
             nodes.For(
                 "matrix",
                 nodes.Index("group_id", 1, self.dtype),
@@ -161,10 +88,7 @@ class _Product:
             body.append(
                 nodes.Let(f"{name}_base", place(offset, indices, self.jumps[name]))
             )
-        zero = infer.convert(0, self.sums) if self.sums.kind != "b" else False
-        for i in each:
-            for j in each:
-                body.append(nodes.Let(f"sum_{i}_{j}", infer.convert(zero, self.sums)))
+        body += self.nothing()
         step = self.number(self.blocking.side)
         body.append(
             nodes.For("start", self.number(0), self.length, step, tuple(self.step()))
@@ -179,56 +103,23 @@ class _Product:
         blocking = self.blocking
         first = ("first_row", self.rows, blocking.rows_of_first)
         second = ("first_column", self.columns, not blocking.rows_of_second)
-        body = [*self.read("a", *first), *self.read("b", *second), nodes.Barrier()]
-        inner: list[nodes.Statement] = []
-        line = multiply(self.name("k"), self.number(blocking.edge + 1))
-        each = range(blocking.each)
-        for name, own in (("a", "down"), ("b", "across")):
-            for i in each:
-                at = add(add(line, self.name(own)), self.number(i * blocking.side))
-                found = nodes.Load(f"{name}_tile", at, self.sums)
-                inner.append(nodes.Let(f"{name}_{i}", found))
-        for i in each:
-            for j in each:
-                total = nodes.Name(f"sum_{i}_{j}", self.sums)
-                product = infer.apply(
-                    "multiply",
-                    nodes.Name(f"a_{i}", self.sums),
-                    nodes.Name(f"b_{j}", self.sums),
-                )
-                taken = infer.apply("add", total, product)
-                inner.append(nodes.Assign(total.name, taken))
-        body.append(
-            nodes.For(
-                "k",
-                self.number(0),
-                self.number(blocking.side),
-                self.number(1),
-                tuple(inner),
-            )
-        )
-        body.append(nodes.Barrier())
-        return body
+        return [
+            *self.read("a", *first),
+            *self.read("b", *second),
+            nodes.Barrier(),
+            self.products(),
+            nodes.Barrier(),
+        ]
 
     def read(
         self, name: str, first: str, limit: nodes.Scalar, along: bool
     ) -> list[nodes.Statement]:
-        """A tile of a factor into shared memory, line by line of the sums.
-
-        ``along`` says that neighbours read along the sums; otherwise across them.
-        """
-        blocking = self.blocking
-        items = blocking.side**2
+        """A tile of a factor into shared memory, line by line of the sums."""
         down, across = self.steps[name]
         step_out, step_in = (down, across) if name == "a" else (across, down)
         body: list[nodes.Statement] = []
-        for turn in range(blocking.each):
-            flat = add(self.name("lane"), self.number(turn * items))
-            fast, slow = f"{name}_fast{turn}", f"{name}_slow{turn}"
-            extent = blocking.side if along else blocking.edge
-            label = f"{name}_flat{turn}"
-            body += self.split(label, flat, self.number(extent), slow, fast)
-            out, within = (slow, fast) if along else (fast, slow)
+        for turn in range(self.blocking.each):
+            made, out, within = self.lines(name, turn, along)
             there = add(self.name(first), self.name(out))
             k = add(self.name("start"), self.name(within))
             inside = infer.apply(
@@ -236,26 +127,17 @@ class _Product:
                 infer.apply("less", there, limit),
                 infer.apply("less", k, self.length),
             )
-            at = place(self.name(f"{name}_base"), [there, k], [step_out, step_in])
-            # Outside, the first element is read in place of one that is not there.
-            safe = infer.select(inside, at, self.name(f"{name}_base"))
+            base = self.name(f"{name}_base")
+            at = place(base, [there, k], [step_out, step_in])
             value = f"{name}_read{turn}"
-            found = nodes.Load(name, safe, self.dtypes[name])
-            body.append(nodes.Let(value, infer.convert(found, self.sums)))
-            nothing = infer.convert(False if self.sums.kind == "b" else 0, self.sums)
-            chosen = nodes.Select(
-                inside, nodes.Name(value, self.sums), nothing, self.sums
-            )
-            line = multiply(self.name(within), self.number(blocking.edge + 1))
-            body.append(nodes.Store(f"{name}_tile", add(line, self.name(out)), chosen))
+            target = self.spot(within, out)
+            dtype = self.dtypes[name]
+            body += [*made, *self.kept(value, name, dtype, at, inside, base, target)]
         return body
 
     def store(self, i: int, j: int) -> nodes.Statement:
-        side = self.blocking.side
-        row = add(add(self.name("first_row"), self.name("down")), self.number(i * side))
-        column = add(
-            add(self.name("first_column"), self.name("across")), self.number(j * side)
-        )
+        row = self.own(self.name("first_row"), "down", i)
+        column = self.own(self.name("first_column"), "across", j)
         at = place(self.name("out_base"), [row, column], self.steps["out"])
         total = nodes.Name(f"sum_{i}_{j}", self.sums)
         inside = infer.apply(

@@ -16,6 +16,7 @@ from ....ops.kernels.convolving import (
     weight_gradient_kernel,
 )
 from ..views import GridView
+from .correlating import FEW, convolve, input_gradient, weight_gradient
 from .work import DType, Work
 
 __all__ = ["TABLE", "channels_first", "shaped", "three", "window_of"]
@@ -91,6 +92,10 @@ def _convolution(
     dtype = _result(x, w)
     outs, ins = w.shape[0] // groups, w.shape[1]
     out = work.new(shaped(x.shape[0], w.shape[0], size, channels_last), dtype)
+    if out.size and outs >= FEW:
+        seen = channels_first(out, channels_last)
+        found = convolve(work, x, w, seen, window, groups)
+        return GridView(found.memory, out.layout, dtype)
     if out.size:
         kernel = convolution_kernel(x.dtype, w.dtype, dtype, window, channels_last)
         counts = (out.size, w.shape[0], *three(size, 1), *x.shape[2:], outs, ins)
@@ -118,6 +123,10 @@ def _convolution_input_gradient(
     outs, ins = w.shape[0] // groups, w.shape[1]
     channels = groups * ins
     out = work.new(shaped(g.shape[0], channels, size, channels_last), dtype)
+    if out.size and ins >= FEW:
+        seen = channels_first(out, channels_last)
+        found = input_gradient(work, g, w, seen, window, groups)
+        return GridView(found.memory, out.layout, dtype)
     if out.size:
         kernel = input_gradient_kernel(g.dtype, w.dtype, dtype, window, channels_last)
         counts = (out.size, channels, *three(size, 1), *g.shape[2:], outs, ins)
@@ -144,6 +153,10 @@ def _convolution_weight_gradient(
     dtype = _result(x, g)
     outs, ins = g.shape[1] // groups, x.shape[1] // groups
     out = work.new((g.shape[1], ins, *kernel), dtype)
+    if out.size and outs >= FEW:
+        seen = channels_first(out, False)
+        found = weight_gradient(work, x, g, seen, window, groups)
+        return GridView(found.memory, out.layout, dtype)
     if out.size:
         items = 1 << (min(work.items, 256).bit_length() - 1)
         while items > 1 and items >= 2 * x.shape[0] * math.prod(g.shape[2:]):
