@@ -9,6 +9,7 @@ import numpy as np
 from ..array import DeviceArray, calls, reductions
 from ..array.fallback import call_numpy, on_host
 from ..array.methods import plain
+from ..array.quick import record_quickly
 from ..array.state import is_foreign
 from ..backends.registry import AUTO
 from ..config import current
@@ -147,7 +148,16 @@ class UFunc(metaclass=_Kind):
                         return made
                     return calls.wrap(DeviceArray, result, device)
                 return calls.wrap(DeviceArray, self.numpy(*operands))
+            if device is not None or type(operands[0]) is DeviceArray:
+                made = self._quickly(operands)
+                if made is not None:
+                    return made
         return self._slowly(operands, keywords)
+
+    def _quickly(self, operands: tuple[Any, ...]) -> Any:
+        """Recorded, or None where that needs a closer look."""
+        assert self.op is not None
+        return record_quickly(self.op, *operands)
 
     def _slowly(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if len(operands) > self.nin:
@@ -338,6 +348,10 @@ class Contraction(UFunc):
         self.numpy = function
         self.op = op
         self.__name__ = self.__qualname__ = op.name
+
+    def _quickly(self, operands: tuple[Any, ...]) -> Any:
+        """Sums of products run at the call."""
+        return None
 
     def _run(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         assert self.op is not None

@@ -22,9 +22,10 @@ from ..lazy.record import record
 from ..ops.elementwise import CAST, LESS, POWER, WHERE
 from ..ops.reduction import ANY
 from ..ops.spec import Op, Signature
-from .choice import CHOOSY, is_choosy, needs_numpy
+from .choice import needs_numpy
 from .library import library
 from .operands import as_host, as_operand, device_of, wrap
+from .quick import finish, record_quickly
 from .state import ArrayState, check_dtype, is_foreign
 
 __all__ = [
@@ -34,92 +35,11 @@ __all__ = [
     "device_of",
     "elementwise",
     "library",
-    "record_quickly",
     "wrap",
     "write",
 ]
 
 Array = TypeVar("Array", bound=ArrayState)
-
-SCALARS = frozenset({complex, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")})
-"""Types of numbers, beside int and float, that NumPy and the graph take as they are."""
-
-
-# --------------------------------------------------------------------------- results
-def _finish(cls: type[Array], values: Sequence[Value]) -> Any:
-    """Arrays for values that were recorded."""
-    arrays: list[Any] = []
-    for value in values:
-        array = cls._of_value(value)
-        if not value.layout.shape and current().scalars == "numpy":
-            arrays.append(array._array()[()])
-            continue
-        if not graph.within_bounds(value):
-            execute.evaluate((value,))
-        arrays.append(array)
-    return arrays[0] if len(arrays) == 1 else tuple(arrays)
-
-
-def record_quickly(op: Op, *operands: Any) -> Any:
-    """The short way to the graph: arrays on one device, and numbers.
-
-    None where that is not all there is; then `elementwise` decides.
-    """
-    mask = errstate.capture()
-    if mask == errstate.IMMEDIATE or op is POWER:
-        return None
-    reads: list[Any] = []
-    cls: type[ArrayState] | None = None
-    device = None
-    for x in operands:
-        kind = type(x)
-        if kind is float or kind is int or kind in SCALARS:
-            reads.append(x)
-            continue
-        if not isinstance(x, ArrayState):
-            return None
-        if x._device is not device:
-            if device is not None:
-                return None
-            device = x._device
-        cls = kind
-        binding = x._binding
-        view = x._view
-        if binding is None or view is None:
-            if not is_recordable(x.dtype):
-                return None
-            read = x._read()
-            binding = x._binding
-            view = x._view
-            assert binding is not None and view is not None
-        else:
-            read = Read(binding.value, view[0], view[1])
-        layout = read.layout
-        if not layout.shape or not is_recordable(read.dtype):
-            return None
-        if not layout.plain and x._host is not None and not x._host.flags.aligned:
-            return None
-        if op in CHOOSY and is_choosy(read.dtype, layout.shape, layout.strides):
-            return None
-        buffer = read.value.buffer
-        if buffer is not None and buffer._sharer is not None and buffer.is_shared:
-            return None
-        reads.append(read)
-    assert cls is not None and device is not None
-    try:
-        values = record(op, reads, device, mask)
-    except OverflowError:
-        return None
-    if device is not AUTO:
-        for value in values:
-            check_dtype(value.dtype, device)
-    if len(values) > 1:
-        return _finish(cls, values)
-    value = values[0]
-    array = cls._of_value(value)
-    if not graph.within_bounds(value):
-        execute.evaluate(values)
-    return array
 
 
 # ----------------------------------------------------------------------- elementwise
@@ -189,7 +109,7 @@ def elementwise(
     if any([_is_read_at_once(x) for x in (*operands, where)]):
         execute.evaluate(values)
     if not outs:
-        return _finish(cls, values)
+        return finish(cls, values)
     return _into(cls, values, outs)
 
 
@@ -362,7 +282,7 @@ def _into(cls: type[Array], values: Sequence[Value], outs: Sequence[Any]) -> Any
     results: list[Any] = []
     for value, target in zip(values, outs, strict=True):
         if target is None:
-            results.append(_finish(cls, (value,)))
+            results.append(finish(cls, (value,)))
             continue
         write(target, value)
         results.append(target)

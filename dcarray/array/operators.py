@@ -18,15 +18,9 @@ from ..lazy.route import auto_devices
 from ..ops import elementwise as ops
 from ..ops.contraction import MATMUL
 from ..ops.spec import Op
-from .calls import (
-    SCALARS,
-    device_of,
-    elementwise,
-    library,
-    record_quickly,
-    wrap,
-)
+from .calls import device_of, elementwise, library, wrap
 from .choice import runs_at_once
+from .quick import SCALARS, record_quickly
 from .state import ArrayState, is_writeable
 
 __all__ = ["Operators"]
@@ -96,7 +90,8 @@ def _unary(x: ArrayState, op: Op, function: Callable[[Any], Any]) -> Any:
         a = x._settled()
     if a is not None and a.size < _current().eager_below:
         return _wrapped(x, function(a))
-    return elementwise(type(x), op, (x,))
+    made = record_quickly(op, x)
+    return elementwise(type(x), op, (x,)) if made is None else made
 
 
 def _small(x: ArrayState, other: Any, limit: int) -> Any:

@@ -272,13 +272,27 @@ def user_frame() -> tuple[str, int, Any]:
     """File, line and globals of the code that called into dcarray."""
     frame = sys._getframe(3)
     space = frame.f_globals
-    while frame.f_back is not None:
-        package = space.get("__package__")
-        if not package or not (package == _PACKAGE or package.startswith(_INSIDE)):
+    while id(space) in _ours or _is_ours(space):
+        back = frame.f_back
+        if back is None:
             break
-        frame = frame.f_back
+        frame = back
         space = frame.f_globals
     return frame.f_code.co_filename, frame.f_lineno, space
+
+
+_ours: set[int] = set()
+"""Identities of the globals of dcarray's modules, which live as long as the process."""
+
+
+def _is_ours(space: dict[str, Any]) -> bool:
+    package = space.get("__package__")
+    if not package or not (package == _PACKAGE or package.startswith(_INSIDE)):
+        return False
+    module = sys.modules.get(space.get("__name__", ""))
+    if module is not None and module.__dict__ is space:
+        _ours.add(id(space))
+    return True
 
 
 def is_pending(value: Value | None) -> bool:

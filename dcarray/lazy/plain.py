@@ -28,7 +28,8 @@ def fuse_plain(root: Value) -> Group | None:
     expr = root.expr
     if expr is None or not expr.plain:
         return None
-    limit = current().max_group_nodes
+    settings = current()
+    limit = settings.max_group_nodes
     leaves: list[Read] = []
     scalars: list[Any] = []
     exprs: list[Expr] = []
@@ -39,33 +40,26 @@ def fuse_plain(root: Value) -> Group | None:
     uses: dict[int, int] = {}
     numbers: dict[int, int] = {}
     stack: list[Expr] = [expr]
-    entered: set[int] = set()
     while stack:
         expr = stack[-1]
-        if len(expr.results) != 1 or not expr.plain:
-            return None
-        if id(expr) not in entered:
-            entered.add(id(expr))
-            if len(entered) > limit:
-                return None
-            deeper = False
-            for operand in reversed(expr.inputs):
-                if type(operand) is Read:
-                    value = operand[0]
-                    inner = value.expr
-                    if (
-                        inner is not None
-                        and value.state == _PENDING
-                        and id(value) not in slots
-                        and id(inner) not in entered
-                    ):
-                        if operand[1] is not value.layout:
-                            return None
-                        stack.append(inner)
-                        deeper = True
-            if deeper:
-                continue
+        inputs = expr.inputs
+        depth = len(stack)
+        for operand in inputs[::-1]:
+            if type(operand) is Read:
+                value, layout, _ = operand
+                inner = value.expr
+                if inner is not None and id(value) not in slots:
+                    # Neither running elsewhere, nor seen through another layout.
+                    if value.state != _PENDING or layout is not value.layout:
+                        return None
+                    if not inner.plain:
+                        return None
+                    stack.append(inner)
+        if len(stack) > depth:
+            continue
         stack.pop()
+        if len(expr.results) != 1:
+            return None
         result = expr.results[0]()
         if result is None:
             return None
@@ -73,20 +67,18 @@ def fuse_plain(root: Value) -> Group | None:
             continue
         key.append(expr.op)
         key.append(expr.signature)
-        for operand in expr.inputs:
+        for operand in inputs:
             if type(operand) is Read:
-                source = operand[0]
+                source, _, dtype = operand
                 name = id(source)
                 slot = slots.get(name)
                 if slot is None:
-                    if source.expr is not None:
-                        return None  # running elsewhere
-                    if operand[2] != source.dtype:
+                    if dtype is not source.dtype and dtype != source.dtype:
                         name = id(operand)
                     slot = -1 - len(leaves)
                     slots[name] = slot
                     leaves.append(operand)
-                    key.append(operand[2])
+                    key.append(dtype)
                 uses[name] = uses.get(name, 0) + 1
                 key.append(slot)
             else:
@@ -99,15 +91,18 @@ def fuse_plain(root: Value) -> Group | None:
         slots[id(result)] = len(values)
         values.append(result)
         exprs.append(expr)
-    if len(leaves) > current().max_group_inputs:
+        if len(values) > limit:
+            return None
+    if len(leaves) > settings.max_group_inputs:
         return None
     outputs = [root]
     for value in values:
         if value is root:
             continue
-        readers = value.readers
+        binding, readers = value.binding, value.readers
+        bound = binding is not None and binding() is not None
         more = readers is not None and len(readers) > uses[id(value)]
-        if (value.is_bound() or more) and outlives(value, {id(v) for v in values}):
+        if (bound or more) and outlives(value, {id(v) for v in values}):
             outputs.append(value)
             key.append(slots[id(value)])
     found = tuple(key)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from ..ops.program import Inner
 from ..ops.spec import Op, Signature
 from .graph import Expr, Operand, Read, Value, is_pending, lock
 
-__all__ = ["record"]
+__all__ = ["Alike", "record", "record_alike"]
 
 _CONTIGUOUS = Inner.CONTIGUOUS
 _SCALAR = Inner.SCALAR
@@ -119,24 +119,71 @@ def record(
             ]
         )
         expr.results = tuple([weakref.ref(value) for value in values])
+    _link(expr)
+    return values
+
+
+class Alike(NamedTuple):
+    """An operation on arrays of one and the same plain layout, and numbers.
+
+    ``layout`` and ``inner`` are what `record` finds for such operands: they depend on
+    nothing but the operation, the shape and the operands' types.
+    """
+
+    op: Op
+    signature: Signature
+    shape: Shape
+    layout: Layout
+    inner: tuple[Inner, ...]
+
+    @classmethod
+    def of(cls, value: Value) -> Alike | None:
+        """What was found when this value was recorded; None if it was not alike."""
+        expr = value.expr
+        if expr is None or not expr.plain or len(expr.results) != 1:
+            return None
+        return cls(expr.op, expr.signature, expr.shape, value.layout, expr.inner)
+
+
+def record_alike(
+    known: Alike, operands: Sequence[Operand], device: Device, errstate: int
+) -> Value:
+    """`record` for operands of which all is known; it has one output."""
+    op, signature, shape, layout, inner = known
+    inputs = tuple(
+        [
+            x if type(x) is Read else _converted(x, dtype)
+            for x, dtype in zip(operands, signature.inputs, strict=True)
+        ]
+    )
+    expr = Expr(op, inputs, signature, shape, inner, None, errstate, True)
+    value = Value(layout, signature.outputs[0], device, expr)
+    expr.results = (weakref.ref(value),)
+    _link(expr)
+    return value
+
+
+def _link(expr: Expr) -> None:
+    """Register the results as readers of the inputs, and count what they need."""
+    results = expr.results
     nodes = 1
     held = 0
     with lock:
-        for x in inputs:
+        for x in expr.inputs:
             if type(x) is Read:
-                read = x.value
-                if read.expr is not None:
-                    nodes += read.expr.nodes
-                    held += read.expr.held
+                read = x[0]
+                source = read.expr
+                if source is not None:
+                    nodes += source.nodes
+                    held += source.held
                 elif read.buffer is not None:
                     held += read.buffer.nbytes
                 if read.readers is None:
-                    read.readers = list(expr.results)
+                    read.readers = list(results)
                 else:
-                    _add_reader(read.readers, expr.results)
+                    _add_reader(read.readers, results)
     expr.nodes = nodes
     expr.held = held
-    return values
 
 
 def _known_layout(shape: Shape, strides: Strides, itemsize: int) -> Layout:

@@ -40,6 +40,14 @@ class Signature:
 
     inputs: tuple[DType, ...]
     outputs: tuple[DType, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Kept, because signatures are in the key of every plan.
+        object.__setattr__(self, "_hash", hash((self.inputs, self.outputs)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True, eq=False)
