@@ -1,8 +1,8 @@
 """A list of what was compiled, so that another process can build it ahead of time.
 
-While the setting ``record`` names a file, every kernel that is built or found on disk is
-added to it: a line of JSON with its device and its text.  Processes may share a file.
-``dcarray precompile`` reads it.
+While the setting ``record`` names a file, every kernel that is built or found on disk
+is added to it: a line of JSON with its device and its text.  Processes may share a
+file.  ``dcarray precompile`` reads it.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ from rich.table import Table
 from ..backends.cache import object_cache
 from .tables import in_bytes, pairs
 
+LONGEST_TABLE = 40
+
 __all__ = ["cache_table", "clear", "kernels_table"]
 
 
@@ -29,8 +31,11 @@ def cache_table() -> Table:
 def kernels_table() -> Table:
     """Kernels by name, those with most objects first."""
     table = pairs("Kernels by name")
-    for name, number in object_cache().names().most_common():
+    names = object_cache().names()
+    for name, number in names.most_common(LONGEST_TABLE):
         table.add_row(escape(name) or "(unnamed)", str(number))
+    if len(names) > LONGEST_TABLE:
+        table.add_row(f"... and {len(names) - LONGEST_TABLE} others", "")
     return table
 
 

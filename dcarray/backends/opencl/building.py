@@ -14,9 +14,6 @@ from ..recording import Entry, record
 
 __all__ = ["Builder"]
 
-AHEAD = "ahead of time\n"
-"""Begins the key of a binary that has not run."""
-
 
 class Builder:
     """Makes functions for one device.
@@ -58,25 +55,19 @@ class Builder:
         record(self._device, text, name, name)
         cache = object_cache()
         key = self._prefix + text
-        for kept_under in (key, AHEAD + key):
-            kept = cache.get(kept_under)
-            if kept is None:
-                continue
+        kept = cache.get(key)
+        if kept is not None:
             found = self._load(kept, name)
-            if found is None:
-                cache.discard(kept_under)
-                continue
-            program, function = found
-            if kept_under != key:  # it has not run yet
-                self._fresh[id(function)] = (key, program, function)
-            return function
+            if found is not None:
+                return found
+            cache.discard(key)
         program = self._build(text, name)
         function = getattr(program, name)
         self._fresh[id(function)] = (key, program, function)
         return function
 
     def build_ahead(self, entry: Entry) -> None:
-        """Put a function of a record on disk: what there is of it before it has run.
+        """Put a function of a record on disk, as far as it is compiled before it runs.
 
         Raises
         ------
@@ -85,10 +76,10 @@ class Builder:
         """
         cache = object_cache()
         key = self._prefix + entry.text
-        if cache.get(key) is None and cache.get(AHEAD + key) is None:
+        if cache.get(key) is None:
             binary = self._build(entry.text, entry.name).binaries[0]
             if binary:
-                cache.put(AHEAD + key, binary, entry.label)
+                cache.put(key, binary, entry.label)
 
     def is_fresh(self, function: Any) -> bool:
         """Whether a function was built from text and is not kept yet."""
@@ -100,9 +91,7 @@ class Builder:
         key, program, function = self._fresh.pop(id(function))
         binary = program.binaries[0]
         if binary:
-            cache = object_cache()
-            cache.put(key, binary, function.function_name)
-            cache.discard(AHEAD + key)
+            object_cache().put(key, binary, function.function_name)
 
     def _build(self, text: str, name: str) -> Any:
         cl = self._cl
@@ -119,14 +108,14 @@ class Builder:
         emit(Event("compile", name, self._device))
         return built
 
-    def _load(self, binary: bytes, name: str) -> tuple[Any, Any] | None:
-        """Program and function of a binary; None where the driver does not take it."""
+    def _load(self, binary: bytes, name: str) -> Any:
+        """A function of a binary; None where the driver does not take it any more."""
         cl = self._cl
         try:
             program = cl.Program(self._context, [self._handle], [binary])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", cl.CompilerWarning)
                 program.build(self._options)
-            return program, getattr(program, name)
+            return getattr(program, name)
         except (cl.Error, AttributeError):
             return None
