@@ -16,7 +16,6 @@ from ..ops import (
     elementwise,
     indexing,
     neural,
-    random,
     reduction,
     solving,
     statistics,
@@ -25,6 +24,8 @@ from ..ops import (
 from ..ops.program import Inner, Program, Reduction
 from ..ops.spec import LIBRARY, Op
 from . import operands
+from .accuracy import batches, measure
+from .adversarial import adversarial
 from .workbench import Workbench, node, single, together
 
 __all__ = ["BackendSuite"]
@@ -33,15 +34,13 @@ HostArray = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 
 ROWS = (
-    *(contraction, indexing, neural, random, reduction),
+    *(contraction, indexing, neural, reduction),
     *(solving, statistics, transforms),
 )
 """Modules whose rows enter `LIBRARY` when they are imported."""
 
 FLOAT = np.dtype(np.float32)
 AXES = ((0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2))
-TOGETHER = 12
-"""Rows in one program: a device may take no more than 31 blocks of memory."""
 SHAPES = ((), (0,), (1,), (7,), (3, 5), (2, 0, 3), (2, 3, 4), (1, 9), (100003,))
 
 
@@ -200,29 +199,9 @@ class BackendSuite(Workbench):
     # ---------------------------------------------------------------------- programs
     def test_every_operation(self) -> None:
         """Each elementwise row, for all dtypes, within its bound."""
-        groups: dict[Any, list[Op]] = {}
-        for op in elementwise.TABLE.values():
-            for dtypes in operands.signatures(op):
-                involved = single(op, dtypes).slot_dtypes()
-                if set(involved) <= self.backend.supported:
-                    key = (dtypes, operands.has_small_second(op, dtypes))
-                    groups.setdefault(key, []).append(op)
-        for (dtypes, _), ops in groups.items():
-            for first in range(0, len(ops), TOGETHER):
-                self._check_operations(ops[first : first + TOGETHER], dtypes)
-
-    def _check_operations(self, ops: list[Op], dtypes: tuple[DType, ...]) -> None:
-        """Rows over the same operands, in one program: compilers are slow."""
-        given = operands.values(ops[0], dtypes)
-        program = together([(op, op.resolve(dtypes).outputs) for op in ops], dtypes)
-        found = iter(self.execute(program, given[0].shape, given))
-        for op in ops:
-            with np.errstate(all="ignore"):
-                wanted = op.numpy(*given)
-            for want in wanted if isinstance(wanted, tuple) else (wanted,):
-                apart = operands.distance(next(found), want, operands.scale(op, given))
-                limit = op.bound(want.dtype)
-                assert apart <= limit, f"{op.name} of {dtypes}: {apart} ulp"
+        for ops, dtypes in batches(self.backend.supported):
+            for found in measure(self, ops, dtypes, adversarial(ops[0], dtypes, 1000)):
+                assert found.is_kept, str(found)
 
     def test_casts(self) -> None:
         for source in self.dtypes("?bBhHiIlLefdFD"):

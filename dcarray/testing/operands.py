@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DTypeError
 from ..ops.spec import Op
 
 __all__ = [
     "distance",
+    "distances",
     "has_small_second",
     "library_calls",
     "moderate",
@@ -37,10 +39,20 @@ def signatures(op: Op) -> list[tuple[DType, ...]]:
         inputs = [signature.split("->")[0] for signature in op.numpy.types]
     elif op.name == "where":
         inputs = ["?" + code * 2 for code in NUMBERS]
+    elif op.composed:
+        inputs = [code * op.inputs for code in NUMBERS if _takes(op, code)]
     else:
         inputs = list(NUMBERS)
     known = sorted({codes for codes in inputs if set(codes) <= set(NUMBERS)})
     return [tuple(np.dtype(code) for code in codes) for codes in known]
+
+
+def _takes(op: Op, code: str) -> bool:
+    """Whether a row computes in this dtype."""
+    try:
+        return op.resolve((np.dtype(code),)).inputs[0] == code
+    except DTypeError:
+        return False
 
 
 def moderate(dtype: DType, length: int = LENGTH, seed: int = 0) -> HostArray:
@@ -78,37 +90,68 @@ def scale(op: Op, given: list[HostArray]) -> HostArray | None:
     """For rows that lose digits where operands cancel, what their error is measured
     against."""
     if op.name in ("logaddexp", "logaddexp2"):
-        return np.asarray(np.fmax(np.abs(given[0]), np.abs(given[1])))
+        size = np.fmax(np.abs(given[0]), np.abs(given[1]))
+        return np.where(np.isfinite(size), size, 0)
     if given[0].dtype.kind == "c" and op.name in CANCELLING:
         with np.errstate(all="ignore"):
-            return np.asarray(np.abs(op.numpy(*given)))
+            found = op.numpy(*given)
+            limits: Any = np.finfo(found.dtype)
+            size = np.abs(found.astype(np.clongdouble))
+            size = np.where(np.isinf(size), limits.max, size)
+            if "power" in op.name:
+                # NumPy's is exp(y * log(x)), and a large product has lost digits.
+                product = np.abs(given[1] * np.log(given[0]).astype(np.clongdouble))
+                size *= np.where(np.isfinite(product), np.fmax(1, product), 1)
+        return np.asarray(size)
     return None
 
 
 def distance(got: HostArray, want: HostArray, scale: HostArray | None = None) -> float:
-    """The largest distance, in units in the last place of ``want``, or of ``scale``
-    where that is larger; 0 where nothing differs.
-
-    Infinite where dtype, shape or the places of NaN differ.
-    """
+    """The largest of the `distances`; infinite, too, where dtype or shape differ."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return np.inf
+    return float(np.max(distances(got, want, scale), initial=0))
+
+
+def distances(
+    got: HostArray, want: HostArray, scale: HostArray | None = None
+) -> HostArray:
+    """How far elements are apart, in units in the last place of ``want``, or of
+    ``scale`` where that is larger; 0 where nothing differs.
+
+    An infinity is taken for the number that would follow the largest.  Infinite where
+    only one of two is NaN, and where integers differ.
+    """
     if want.dtype.kind == "c":
-        return max(
-            distance(got.real.copy(), want.real.copy(), scale),
-            distance(got.imag.copy(), want.imag.copy(), scale),
+        return np.maximum(
+            distances(got.real.copy(), want.real.copy(), scale),
+            distances(got.imag.copy(), want.imag.copy(), scale),
         )
-    if want.dtype.kind != "f":
-        return 0.0 if np.array_equal(got, want) else np.inf
-    if not np.array_equal(np.isnan(got), np.isnan(want)):
-        return np.inf
+    found = np.zeros(want.shape)
+    if want.dtype.kind in "biu":
+        found[got != want] = np.inf
+        return found
     with np.errstate(all="ignore"):
-        same = (got == want) | np.isnan(want)
-        size = np.abs(want) if scale is None else np.fmax(np.abs(want), scale)
-        step = np.spacing(size).astype(np.longdouble)
-        apart = np.abs(got.astype(np.longdouble) - want.astype(np.longdouble)) / step
-        worst = np.where(same, 0, np.where(np.isnan(apart), np.inf, apart))
-    return float(np.max(worst, initial=0))
+        where = (got != want) & ~(np.isnan(got) & np.isnan(want))
+        got, want = got[where], want[where]
+        size = np.abs(_extended(want))
+        if scale is not None:
+            size = np.fmax(size, scale[where])
+        # Beside the largest number, `numpy.spacing` knows no other.
+        limits: Any = np.finfo(want.dtype)
+        inside = np.minimum(size, np.nextafter(limits.max, limits.tiny))
+        step = np.spacing(inside.astype(want.dtype)).astype(np.longdouble)
+        step *= np.fmax(1, size / limits.max)
+        apart = np.abs(_extended(got) - _extended(want)) / step
+        found[where] = np.where(np.isnan(apart), np.inf, apart)
+    return found
+
+
+def _extended(found: HostArray) -> HostArray:
+    """Numbers of more range, in which infinities are numbers."""
+    limits: Any = np.finfo(found.dtype)
+    beyond = np.copysign(np.ldexp(np.longdouble(1), limits.maxexp), found)
+    return np.where(np.isinf(found), beyond, found.astype(np.longdouble))
 
 
 def library_calls() -> Iterator[tuple[str, tuple[HostArray, ...], dict[str, Any]]]:
