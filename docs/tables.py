@@ -6,7 +6,7 @@ import importlib
 from collections import Counter
 from pathlib import Path
 
-from dcarray.api.coverage import FALLBACK, NATIVE, rows
+from dcarray.api.coverage import FALLBACK, NATIVE, NOT_ON_GRIDS, Row, rows
 from dcarray.config import describe
 
 __all__ = ["write"]
@@ -19,7 +19,8 @@ MODULES = (
     "dcarray.nn",
 )
 
-WORDS = {NATIVE: "native", FALLBACK: "NumPy, on the host"}
+HOST = "NumPy, on the host"
+WORDS = {NATIVE: "native", FALLBACK: HOST}
 
 
 def write(folder: Path) -> None:
@@ -46,13 +47,24 @@ def coverage() -> str:
     lines = [
         f"{len(found)} functions: {counts[NATIVE]} native, {counts[FALLBACK]} through "
         f"NumPy on the host, {len(found) - counts[NATIVE] - counts[FALLBACK]} that are "
-        "NumPy's own, handed on as they are.",
+        f"NumPy's own, handed on as they are. {len(NOT_ON_GRIDS)} of the native ones "
+        "have no kernels for OpenCL and Metal yet.",
     ]
     for module in MODULES:
-        lines += ["", f"## {module}", "", "| function | computed by |", "| --- | --- |"]
+        lines += ["", f"## {module}", ""]
+        lines += ["| function | computed by | on OpenCL and Metal |"]
+        lines += ["| --- | --- | --- |"]
         lines += [
-            f"| `{row.name}` | {WORDS.get(row.kind, row.kind)} |"
+            f"| `{row.name}` | {WORDS.get(row.kind, row.kind)} | {_on_grids(row)} |"
             for row in found
             if row.module == module
         ]
     return "\n".join(lines) + "\n"
+
+
+def _on_grids(row: Row) -> str:
+    """What computes a function on OpenCL and Metal."""
+    name = f"{row.module}.{row.name}".removeprefix("dcarray.")
+    if row.kind == NATIVE and name in NOT_ON_GRIDS:
+        return HOST
+    return WORDS.get(row.kind, row.kind)

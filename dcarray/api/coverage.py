@@ -16,6 +16,7 @@ from ..array.fallback import call_numpy
 __all__ = [
     "FALLBACK",
     "NATIVE",
+    "NOT_ON_GRIDS",
     "REEXPORTED",
     "Row",
     "fallback",
@@ -27,6 +28,19 @@ __all__ = [
 NATIVE = "native"
 FALLBACK = "fallback"
 REEXPORTED = "re-exported"
+
+NOT_ON_GRIDS = frozenset(
+    """
+    fft.fft fft.fft2 fft.fftn fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.irfft
+    fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
+    linalg.cholesky linalg.cond linalg.det linalg.eig linalg.eigh linalg.eigvals
+    linalg.eigvalsh linalg.inv linalg.lstsq linalg.matrix_rank linalg.pinv linalg.qr
+    linalg.slogdet linalg.solve linalg.svd linalg.svdvals linalg.tensorinv
+    linalg.tensorsolve
+    """.split()
+)
+"""Native functions for which OpenCL and Metal have no kernels: the host computes them,
+which counts as a fallback."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
+import array_api_strict as strict
 import numpy
 import pytest
 
 import dcarray
 from dcarray.api import coverage
 from dcarray.api.ufunc import UFunc
+from dcarray.backends.registry import install, remove
+from dcarray.errors import UnsupportedError
 
+from ..backend.interpreted_device import InterpretedBackend
 from .native_calls import CALLS, named, operands
 
 MODULES = {
@@ -160,11 +166,44 @@ def test_every_native_function_has_a_call() -> None:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_native_functions_agree_with_numpy(call: str) -> None:
+    _check(call, "test:0")
+
+
+@pytest.fixture(scope="module")
+def grid() -> Iterator[str]:
+    made = InterpretedBackend()
+    install(made)
+    yield made.device
+    remove(made.device)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_native_functions_on_grids(call: str, grid: str) -> None:
+    if named(call) in coverage.NOT_ON_GRIDS:
+        with pytest.raises(UnsupportedError, match=f"not native on {grid}"):
+            _check(call, grid)
+    else:
+        _check(call, grid)
+
+
+def test_the_standards_own_functions_run_on_grids() -> None:
+    names = {
+        name
+        for name in strict.__all__
+        if isinstance(getattr(strict, name), FunctionType) and name in dcarray.__all__
+    }
+    names -= {"__array_namespace_info__", "finfo", "iinfo"}  # not of arrays
+    assert len(names) > 125
+    assert {ROWS[name] for name in names} == {coverage.NATIVE}
+    assert not coverage.NOT_ON_GRIDS & names
+
+
+def _check(call: str, device: str) -> None:
     expected = _expected(call)
-    with dcarray.config(device="test:0", fallback="error"):
-        given = operands(lambda x: dcarray.asarray(x, device="test:0"))
+    with dcarray.config(device=device, fallback="error", implicit_transfer="allow"):
+        given = operands(lambda x: dcarray.asarray(x, device=device))
         found = _evaluated(call, dcarray, given)
-    assert_same(found, expected, rtol=1e-9, atol=1e-12)
+        assert_same(found, expected, rtol=1e-9, atol=1e-12)
 
 
 def _evaluated(call: str, module: Any, given: dict[str, Any]) -> Any:
