@@ -6,6 +6,7 @@ import functools
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ from ...ops.elementwise import BY_UFUNC
 from .arguments import bound, operands
 from .decorator import found_by_name
 from .launching import interpret, launch
+from .ready import Key, Ready, again, key_of, ready
 
 __all__ = ["Kernel", "Launcher"]
 
@@ -63,7 +65,9 @@ class Kernel:
             tree = self.source_code.tree
             self.source_code.fail(tree, f"has no parameter {min(unknown)!r}")
         self.constants = frozenset(constants)
+        self._count = len(self.source_code.parameters)
         self._known: dict[Any, Specialised] = {}
+        self._ready: dict[Any, Ready] = {}
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -151,8 +155,7 @@ class Kernel:
         """The kernel for arguments of these types; see `kernel.specialise`."""
         checks = current().bounds_check
         try:
-            known = tuple([(n, _keyed(constants[n])) for n in sorted(constants)])
-            key = (tuple(types), known, group, checks, axes, doubles)
+            key = (tuple(types), _known(constants), group, checks, axes, doubles)
             found = self._known.get(key)
         except TypeError:
             raise KernelTypeError(
@@ -198,12 +201,20 @@ class Kernel:
         group: Sizes | None,
     ) -> None:
         """Run over a grid; see the class."""
+        if constants or self.constants or len(arguments) != self._count:
+            arguments, constants = self.split(arguments, constants)
+        key = key_of(arguments, grid, group)
+        if key is not None and constants:
+            key = (*key, _known(constants)) if _is_hashable(constants) else None
+        way = self._ready.get(key)
+        if way is not None and again(way, arguments, grid, group):
+            return
         name = self.source_code.tree.name
-        arguments, constants = self.split(arguments, constants)
         device = bound(name, arguments)
         given, types = operands(name, arguments, device)
         backend = backend_for("cpu" if device.kind == "auto" else str(device))
         doubles = _DOUBLE in backend.supported
+        layout: Any = None
         if group is not None:
             assert grid is not None
             whole = (*group, 1, 1)[:3]
@@ -212,22 +223,23 @@ class Kernel:
             found = self.specialised(types, constants, sizes, 0, doubles)
             lengths = grid
         else:
-            if grid is None:
-                grid = self.grid_of(given, types, constants)
-            found = self.specialised(types, constants, None, len(grid), doubles)
-            lengths = grid
+            lengths = self.grid_of(given, types, constants) if grid is None else grid
+            found = self.specialised(types, constants, None, len(lengths), doubles)
             limits = getattr(backend, "limits", None)
-            # The CPU has its loop along the first axis, a GPU its bundle of items.
-            group = (
-                _group(grid, _host_items(math.prod(grid)), 1024)
-                if limits is None
-                else _group(grid, limits.items, 32)
-            )
-            grid = tuple(
-                [-(-n // m) * m for n, m in zip(reversed(lengths), group, strict=True)]
-            )
+            layout = _on_host if limits is None else partial(_on_device, limits.items)
+            grid, group = layout(lengths)
         if math.prod(lengths):
             launch(found, given, lengths, grid, group, device)
+            if key is not None:
+                self._remember(key, found, layout)
+
+    def _remember(self, key: Key, found: Specialised, layout: Any) -> None:
+        """The next launch like this one may go the short way."""
+        way = ready(found, layout)
+        if len(self._ready) >= _MOST:
+            self._ready.clear()
+        if way is not None:
+            self._ready[key] = way
 
     def grid_of(
         self, given: Sequence[Any], types: Sequence[Any], constants: Mapping[str, Any]
@@ -299,6 +311,14 @@ class Interpreted:
         interpret(kernel.function, grid, group, given, types, known)
 
 
+def _known(constants: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple([(name, _keyed(constants[name])) for name in sorted(constants)])
+
+
+def _is_hashable(constants: Mapping[str, Any]) -> bool:
+    return all(type(x).__hash__ is not None for x in constants.values())
+
+
 def _keyed(value: Any) -> Any:
     """A constant as part of a key: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
     if isinstance(value, tuple):
@@ -340,6 +360,22 @@ def _check(name: str, grid: Sizes, group: Sizes, backend: Any) -> None:
         raise LaunchError(
             f"groups of {group}; a group has {most} items at most", **facts
         )
+
+
+def _on_host(lengths: Sizes) -> tuple[Sizes, Sizes]:
+    """Grid and group for the CPU, which has its loop along the first axis."""
+    return _whole(lengths, _group(lengths, _host_items(math.prod(lengths)), 1024))
+
+
+def _on_device(items: int, lengths: Sizes) -> tuple[Sizes, Sizes]:
+    """Grid and group for a device with a bundle of items along its first axis."""
+    return _whole(lengths, _group(lengths, items, 32))
+
+
+def _whole(lengths: Sizes, group: Sizes) -> tuple[Sizes, Sizes]:
+    """The grid of whole groups that holds so many items along each axis."""
+    pairs = zip(reversed(lengths), group, strict=True)
+    return tuple([-(-n // m) * m for n, m in pairs]), group
 
 
 def _host_items(count: int) -> int:

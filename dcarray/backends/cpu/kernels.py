@@ -24,7 +24,7 @@ from ...render.llvm_grid import GRID, render_grid
 from .engine import Engine, engine
 from .threads import available_threads, run_slices
 
-__all__ = ["compiled", "run_in_step", "run_kernel"]
+__all__ = ["Compiled", "compiled", "run_groups", "run_in_step", "run_kernel"]
 
 _SLICE = 1 << 12
 """Work items from which a slice of its own pays."""
@@ -39,6 +39,7 @@ class Compiled:
     group, and besides; and how much there is to do for each."""
 
     function: Callable[..., Any]
+    address: int
     each: int
     fixed: int
     weight: int
@@ -75,7 +76,7 @@ def _compile(found: Engine, kernel: Kernel) -> Compiled | None:
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(built.address)
     loops = any(isinstance(x, (For, While)) for x in statements(kernel.body))
     weight = _ROUNDS if loops else 1
-    return Compiled(function, each, fixed, weight, built.owner)
+    return Compiled(function, built.address, each, fixed, weight, built.owner)
 
 
 def run_kernel(
@@ -98,22 +99,31 @@ def run_kernel(
             words += _words(argument, parameter.dtype)
     words += struct.pack("=6q", *counts, *sizes)
     table = (ctypes.c_char * len(words)).from_buffer(words)
-    address = ctypes.addressof(table)
-    groups = math.prod(counts)
-    items = math.prod(sizes)
-    nbytes = code.each * items + code.fixed + 64
-    threads = available_threads()
-    slices = 1
-    if threads > 1:
-        slices = max(
-            1, min(groups, 8 * threads, groups * items * code.weight // _SLICE)
-        )
+    run_groups(code, code.function, ctypes.addressof(table), (*counts, *sizes))
+
+
+def run_groups(
+    code: Compiled, function: Callable[..., Any], words: Any, sizes: Sequence[int]
+) -> None:
+    """Run the groups of a grid, on several threads where it pays.
+
+    ``sizes`` are the numbers of groups, and those of items of a group, along three
+    axes; ``function`` takes ``words`` as it is.
+    """
+    groups = sizes[0] * sizes[1] * sizes[2]
+    items = sizes[3] * sizes[4] * sizes[5]
+    nbytes = code.each * items + code.fixed
+    slices = min(groups, groups * items * code.weight // _SLICE)
+    threads = available_threads() if slices > 1 else 1
+    slices = max(1, min(slices, 8 * threads)) if threads > 1 else 1
     edges = [groups * k // slices for k in range(slices + 1)]
 
     def task(number: int) -> None:
-        scratch = np.empty(nbytes, np.uint8)
-        start = -(-scratch.__array_interface__["data"][0] // 64) * 64
-        code.function(address, edges[number], edges[number + 1], start)
+        start = 0
+        if nbytes:
+            scratch = np.empty(nbytes + 64, np.uint8)
+            start = -(-scratch.__array_interface__["data"][0] // 64) * 64
+        function(words, edges[number], edges[number + 1], start)
 
     run_slices(task, slices, threads)
 
