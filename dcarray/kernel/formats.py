@@ -44,7 +44,8 @@ class Format(NamedTuple):
     rounded: Callable[..., Any]
     """float32 → the nearest one that the format can hold, of two the even one."""
     following: Callable[..., Any]
-    """`numpy.nextafter`."""
+    """`numpy.nextafter`; of two equal zeros the second, as C has it and NumPy since
+    2.5."""
 
 
 def _format(exponent: int, fraction: int, bias: int, kind: str = "ieee") -> Format:
@@ -123,7 +124,7 @@ def _format(exponent: int, fraction: int, bias: int, kind: str = "ieee") -> Form
             moved = cast(0.0, x) if moved == 0 else moved
         least = from_bits(cast(1, pattern))
         least = least if y > 0 else -least
-        found = x if x == y else (least if x == 0 else moved)
+        found = y if x == y else (least if x == 0 else moved)
         return cast(NAN, x) if isnan(x) or isnan(y) else found
 
     return Format(from_bits, to_bits, rounded, following)

@@ -126,6 +126,9 @@ def test_special_values(op: Op, dtypes: tuple[np.dtype[Any], ...]) -> None:
         run(kernel, given), oracle(op, given), bodies, strict=True
     ):
         apart = op_values.units(got, want, scale)
+        if op.name == "nextafter" and want.dtype == HALF:
+            # From 0.0 to -0.0: NumPy before 2.5 stays where it is.
+            apart[(got == 0) & (want == 0)] = 0
         bound = np.fmax(op_values.units(body, want, scale), op.bound(want.dtype))
         worst = int(np.argmax(np.where(apart > bound, apart, 0)))
         at = [operand[worst] for operand in given]
