@@ -17,9 +17,9 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..kernel import nodes
 from ..kernel.lower import lower
-from ..kernel.rewrite import rebuild
-from ..kernel.walk import assigned, expressions, names, rebuild_body, statements
+from ..kernel.walk import expressions, names, statements
 from .llvm_functions import GridScalars, type_of
+from .llvm_items import meets, placed, within
 from .llvm_scalar import declarations
 
 __all__ = ["GRID", "render_grid"]
@@ -46,35 +46,15 @@ def render_grid(kernel: nodes.Kernel) -> tuple[str, int, int]:
     UnsupportedError
         An operation that has no spelling here.
     """
-    writer = _Writer(_placed(lower(kernel)))
+    writer = _Writer(*within(placed(lower(kernel))))
     return writer.text(), 8 * len(writer.slots), writer.fixed
 
 
-def _placed(kernel: nodes.Kernel) -> nodes.Kernel:
-    """Places of an item stand where they are used: they need no memory."""
-    found: dict[str, nodes.Scalar] = {}
-    changed = assigned(kernel.body)
-
-    def change(node: nodes.Scalar) -> nodes.Scalar:
-        return found.get(node.name, node) if isinstance(node, nodes.Name) else node
-
-    for node in statements(kernel.body):
-        if isinstance(node, nodes.Let) and node.name not in changed:
-            value = rebuild(node.value, change)
-            if isinstance(value, nodes.Index):
-                found[node.name] = value
-    body = rebuild_body(kernel.body, change)
-    return nodes.Kernel(kernel.name, kernel.parameters, body)
-
-
-def _meets(node: nodes.Statement) -> bool:
-    """Whether there is a barrier inside."""
-    return any(isinstance(item, nodes.Barrier) for item in statements((node,)))
-
-
 class _Writer:
-    def __init__(self, kernel: nodes.Kernel) -> None:
+    def __init__(self, kernel: nodes.Kernel, ends: dict[int, nodes.Scalar]) -> None:
         self.kernel = kernel
+        self.lengths = ends
+        self.ends = ["%size0", "%size1", "%size2"]
         self.lines: list[str] = []
         self.labels = 0
         self.loops = 0
@@ -83,7 +63,7 @@ class _Writer:
             node for node in statements(kernel.body) if isinstance(node, nodes.Shared)
         ]
         self.fixed = 0
-        self.meets = any(map(_meets, kernel.body))
+        self.meets = any(map(meets, kernel.body))
         self.uniform: set[str] = set()
         self.regions: dict[str, set[int]] = {}
         self.region = 0
@@ -110,7 +90,7 @@ class _Writer:
         """Statements that meet, one by one, and runs of those that do not."""
         run: list[nodes.Statement] = []
         for node in body:
-            if not _meets(node):
+            if not meets(node):
                 run.append(node)
                 continue
             if run:
@@ -167,6 +147,14 @@ class _Writer:
             "%group1 = urem i64 %rest, %count1",
             "%group2 = udiv i64 %rest, %count1",
         )
+        for axis, length in self.lengths.items():
+            name = self.ends[axis] = f"%end{axis}"
+            self.put(
+                f"%ahead{axis} = mul nsw i64 %group{axis}, %size{axis}",
+                f"%left{axis} = sub nsw i64 {self.scalars.write(length)}, %ahead{axis}",
+                f"%short{axis} = icmp slt i64 %left{axis}, %size{axis}",
+                f"{name} = select i1 %short{axis}, i64 %left{axis}, i64 %size{axis}",
+            )
         self.together(self.kernel.body)
         self.put(
             "%next = add i64 %number, 1",
@@ -275,7 +263,7 @@ class _Writer:
                 f"br label %{name}",
                 f"{name}:",
                 f"%{name}.i = load i64, ptr %at{axis}",
-                f"%{name}.more = icmp slt i64 %{name}.i, %size{axis}",
+                f"%{name}.more = icmp slt i64 %{name}.i, {self.ends[axis]}",
                 f"br i1 %{name}.more, label %{name}.body, label %{name}.end",
                 f"{name}.body:",
             )

@@ -17,8 +17,19 @@ import numpy as np
 from ...config import current
 from ...errors import UnsupportedError
 from ...kernel.interpret import interpret
-from ...kernel.nodes import Array, For, Kernel, While
-from ...kernel.walk import statements
+from ...kernel.nodes import (
+    Apply,
+    Array,
+    Atomic,
+    Body,
+    For,
+    If,
+    Kernel,
+    Load,
+    Store,
+    While,
+)
+from ...kernel.walk import expressions, parts
 from ...render.llvm_functions import library_functions
 from ...render.llvm_grid import GRID, render_grid
 from .engine import Engine, engine
@@ -26,17 +37,26 @@ from .threads import available_threads, run_slices
 
 __all__ = ["Compiled", "compiled", "run_groups", "run_in_step", "run_kernel"]
 
-_SLICE = 1 << 12
-"""Work items from which a slice of its own pays."""
+_SLICE = 1 << 17
+"""Operations from which a slice of its own pays: some ten µs."""
 
 _ROUNDS = 64
-"""Work items that one with a loop counts for."""
+"""How often the body of a loop is taken to run."""
+
+_SLOW = 16
+"""What a function like ``exp`` counts for; so does an atomic operation."""
+
+_QUICK = frozenset(
+    "add subtract multiply negative absolute less less_equal greater greater_equal "
+    "equal not_equal bitwise_and bitwise_or bitwise_xor invert left_shift "
+    "right_shift".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """A kernel's function; the scratch memory that it needs for each work item of a
-    group, and besides; and how much there is to do for each."""
+    group, and besides; and how many operations there are for each."""
 
     function: Callable[..., Any]
     address: int
@@ -74,9 +94,28 @@ def _compile(found: Engine, kernel: Kernel) -> Compiled | None:
         return None
     built = found.kernel(text, GRID, kernel.name)
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(built.address)
-    loops = any(isinstance(x, (For, While)) for x in statements(kernel.body))
-    weight = _ROUNDS if loops else 1
+    weight = 1 + _operations(kernel.body)
     return Compiled(function, built.address, each, fixed, weight, built.owner)
+
+
+def _operations(body: Body) -> int:
+    """About how many operations statements are."""
+    total = 0
+    for node in body:
+        inside = 0
+        if isinstance(node, (If, For, While)):
+            inside = _operations(node.body)
+        if isinstance(node, If):
+            inside += _operations(node.otherwise)
+        total += inside * _ROUNDS if isinstance(node, (For, While)) else inside
+        total += _SLOW if isinstance(node, Atomic) else isinstance(node, Store)
+        for item in expressions(node):
+            for part in parts(item):
+                if isinstance(part, Apply):
+                    total += 1 if part.primitive in _QUICK else _SLOW
+                else:
+                    total += isinstance(part, Load)
+    return total
 
 
 def run_kernel(
