@@ -101,17 +101,25 @@ POSITIONS = {1: (9,), 2: (7, 6), 3: (4, 5, 6)}
 
 # ------------------------------------------------------------------------ convolutions
 def convolved(
-    device: str, ndim: int, window: dict[str, Any], groups: int, last: bool, code: str
+    device: str,
+    ndim: int,
+    window: dict[str, Any],
+    groups: int,
+    last: bool,
+    code: str,
+    channels: tuple[int, int] = (2, 3),
+    positions: tuple[int, ...] = (),
 ) -> None:
-    """Convolution and both gradients."""
-    positions = POSITIONS[ndim]
+    """Convolution and both gradients; ``channels`` of a group in and out."""
+    positions = positions or POSITIONS[ndim]
+    ins, outs = channels
     kernel = window["kernel"]
     size = sizes(positions, window)
     rest = {name: window[name] for name in ("stride", "low", "dilation")}
     rest |= {"groups": groups, "channels_last": last}
-    x = moved(numbers((2, 2 * groups, *positions), code), last)
-    w = numbers((3 * groups, 2, *kernel), code, 1)
-    g = moved(numbers((2, 3 * groups, *size), code, 2), last)
+    x = moved(numbers((2, ins * groups, *positions), code), last)
+    w = numbers((outs * groups, ins, *kernel), code, 1)
+    g = moved(numbers((2, outs * groups, *size), code, 2), last)
     check(device, neural.CONVOLUTION, x, w, size=size, **rest)
     gradient = neural.CONVOLUTION_INPUT_GRADIENT
     check(device, gradient, g, w, size=positions, **rest)
@@ -128,9 +136,34 @@ def test_convolution(device: str, ndim: int, groups: int, last: bool) -> None:
         convolved(device, ndim, window, groups, last, "f")
 
 
-@pytest.mark.parametrize("code", "edbilFD")
+@pytest.mark.parametrize("code", "edbiF")
 def test_convolution_of_dtypes(device: str, code: str) -> None:
     convolved(device, 1, windows(1)[1], 2, code in "bFe", code)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_convolution_in_tiles(device: str, ndim: int, last: bool) -> None:
+    # A tile and a bit of another: of rows, columns and terms.
+    for groups, window in enumerate(windows(ndim)[ndim != 2 :], 1):
+        convolved(device, ndim, window, groups, last, "f", (9, 10))
+
+
+@pytest.mark.parametrize("code", "lD")
+def test_tiles_of_dtypes(device: str, code: str) -> None:
+    convolved(device, 1, windows(1)[1], 1, code == "l", code, (9, 10))
+
+
+def test_sums_of_tiles_in_parts(device: str) -> None:
+    # So many terms that several groups of work items share them.
+    for last in (False, True):
+        convolved(device, 1, windows(1)[0], 1, last, "f", (9, 10), (300,))
+
+
+def test_an_element_of_the_result_that_sees_nothing(device: str) -> None:
+    # A stride larger than the kernel leaves positions that no window meets.
+    window = {"kernel": (1,), "stride": (3,), "low": (0,), "dilation": (1,)}
+    convolved(device, 1, window, 1, False, "f", (8, 8))
 
 
 def test_convolution_of_views(device: str) -> None:

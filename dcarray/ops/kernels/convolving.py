@@ -3,7 +3,8 @@
 Positions have three axes, of length 1 where an array has fewer.  Operands are seen as
 (batch, channels, positions), weights as (channels out, channels in of a group, kernel),
 with any strides; results are C-contiguous, with the channels before the positions or
-(``last``) behind them.  What describes the window is part of the kernel.
+(``last``) behind them.  What describes the window are 12 numbers, the last ones of each
+kernel: see `Window.numbers`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ __all__ = [
     "convolution_kernel",
     "input_gradient_kernel",
     "position",
+    "stepped",
     "weight_gradient_kernel",
 ]
 
@@ -48,6 +50,10 @@ class Window:
     stride: Triple
     low: Triple
     dilation: Triple
+
+    def numbers(self) -> tuple[int, ...]:
+        """Sizes, strides, what lies before the array, and dilations, by axis."""
+        return (*self.kernel, *self.stride, *self.low, *self.dilation)
 
 
 def position(
@@ -69,20 +75,24 @@ def position(
     return image, channel, i_0, i_1, i_2
 
 
+def stepped(far: Scalar, step: Scalar) -> Scalar:
+    """``far / step``, in the kernel language; 64-bit divisions are slow."""
+    found = far
+    if step != 1:
+        found = truncate_divide(far, step)
+    return found
+
+
 @cache
 def convolution_kernel(
-    first: DType, second: DType, result: DType, window: Window, last: bool
+    first: DType, second: DType, result: DType, last: bool
 ) -> nodes.Kernel:
     """``y[o] = sum of x[o * stride + tap * dilation - low] * w[tap]``.
 
     Parameters are x, w, y, and: the elements of y, its channels, its positions (3),
-    those of x (3), channels of a group of y and of x, and the offset and the strides
-    (5) of x and of w.
+    those of x (3), channels of a group of y and of x, the offset and the strides (5) of
+    x and of w, and the window.
     """
-    size_0, size_1, size_2 = window.kernel
-    step_0, step_1, step_2 = window.stride
-    low_0, low_1, low_2 = window.low
-    wide_0, wide_1, wide_2 = window.dilation
     number, sum_of = result.type, sums_in(result).type
 
     def convolution(
@@ -111,6 +121,18 @@ def convolution_kernel(
         w_step_0: Scalar,
         w_step_1: Scalar,
         w_step_2: Scalar,
+        size_0: Scalar,
+        size_1: Scalar,
+        size_2: Scalar,
+        step_0: Scalar,
+        step_1: Scalar,
+        step_2: Scalar,
+        low_0: Scalar,
+        low_1: Scalar,
+        low_2: Scalar,
+        wide_0: Scalar,
+        wide_1: Scalar,
+        wide_2: Scalar,
     ) -> None:
         for flat in range(global_id(0), count, global_size(0)):
             image, channel, i_0, i_1, i_2 = position(
@@ -140,26 +162,22 @@ def convolution_kernel(
             y[flat] = number(total)
 
     return built(
-        convolution, array(first), array(second), array(result, True), numbers=22
+        convolution, array(first), array(second), array(result, True), numbers=34
     )
 
 
 @cache
 def input_gradient_kernel(
-    first: DType, second: DType, result: DType, window: Window, last: bool
+    first: DType, second: DType, result: DType, last: bool
 ) -> nodes.Kernel:
     """The adjoint of `convolution_kernel` in x: each element of the result gathers the
     windows that meet it.
 
     Parameters are the gradient, w, the result, and: the elements of the result, its
     channels, its positions (3), those of the gradient (3), channels of a group of the
-    gradient and of the result, and the offset and the strides (5) of the gradient and
-    of w.
+    gradient and of the result, the offset and the strides (5) of the gradient and of w,
+    and the window.
     """
-    size_0, size_1, size_2 = window.kernel
-    step_0, step_1, step_2 = window.stride
-    low_0, low_1, low_2 = window.low
-    wide_0, wide_1, wide_2 = window.dilation
     number, sum_of = result.type, sums_in(result).type
 
     def input_gradient(
@@ -188,6 +206,18 @@ def input_gradient_kernel(
         w_step_0: Scalar,
         w_step_1: Scalar,
         w_step_2: Scalar,
+        size_0: Scalar,
+        size_1: Scalar,
+        size_2: Scalar,
+        step_0: Scalar,
+        step_1: Scalar,
+        step_2: Scalar,
+        low_0: Scalar,
+        low_1: Scalar,
+        low_2: Scalar,
+        wide_0: Scalar,
+        wide_1: Scalar,
+        wide_2: Scalar,
     ) -> None:
         for flat in range(global_id(0), count, global_size(0)):
             image, channel, i_0, i_1, i_2 = position(
@@ -200,15 +230,15 @@ def input_gradient_kernel(
             total = sum_of(0)
             for tap_0 in range(size_0):
                 far_0 = i_0 + low_0 - tap_0 * wide_0
-                at_0 = truncate_divide(far_0, step_0)
+                at_0 = stepped(far_0, step_0)
                 if far_0 >= 0 and at_0 < g_0 and at_0 * step_0 == far_0:
                     for tap_1 in range(size_1):
                         far_1 = i_1 + low_1 - tap_1 * wide_1
-                        at_1 = truncate_divide(far_1, step_1)
+                        at_1 = stepped(far_1, step_1)
                         if far_1 >= 0 and at_1 < g_1 and at_1 * step_1 == far_1:
                             for tap_2 in range(size_2):
                                 far_2 = i_2 + low_2 - tap_2 * wide_2
-                                at_2 = truncate_divide(far_2, step_2)
+                                at_2 = stepped(far_2, step_2)
                                 if far_2 >= 0 and at_2 < g_2 and at_2 * step_2 == far_2:
                                     of_g = from_g + at_0 * g_step_0
                                     of_g = of_g + at_1 * g_step_1 + at_2 * g_step_2
@@ -221,25 +251,21 @@ def input_gradient_kernel(
             x[flat] = number(total)
 
     return built(
-        input_gradient, array(first), array(second), array(result, True), numbers=22
+        input_gradient, array(first), array(second), array(result, True), numbers=34
     )
 
 
 @cache
 def weight_gradient_kernel(
-    first: DType, second: DType, result: DType, window: Window, items: int
+    first: DType, second: DType, result: DType, items: int
 ) -> nodes.Kernel:
     """The adjoint of `convolution_kernel` in w: a group adds up an element, each work
     item some of the positions; the order of the sums is always the same.
 
     Parameters are x, the gradient, the result, and: its elements, images, positions of
-    x (3) and of the gradient (3), channels of a group of the gradient and of x, and the
-    offset and the strides (5) of x and of the gradient.
+    x (3) and of the gradient (3), channels of a group of the gradient and of x, the
+    offset and the strides (5) of x and of the gradient, and the window.
     """
-    size_0, size_1, size_2 = window.kernel
-    step_0, step_1, step_2 = window.stride
-    low_0, low_1, low_2 = window.low
-    wide_0, wide_1, wide_2 = window.dilation
     number, sums = result.type, sums_in(result)
     sum_of = sums.type
     halves = tuple([items >> k for k in range(1, items.bit_length())])
@@ -270,6 +296,18 @@ def weight_gradient_kernel(
         g_step_0: Scalar,
         g_step_1: Scalar,
         g_step_2: Scalar,
+        size_0: Scalar,
+        size_1: Scalar,
+        size_2: Scalar,
+        step_0: Scalar,
+        step_1: Scalar,
+        step_2: Scalar,
+        low_0: Scalar,
+        low_1: Scalar,
+        low_2: Scalar,
+        wide_0: Scalar,
+        wide_1: Scalar,
+        wide_2: Scalar,
     ) -> None:
         tile = shared(sums, items)
         lane = local_id(0)
@@ -314,5 +352,5 @@ def weight_gradient_kernel(
             barrier()
 
     return built(
-        weight_gradient, array(first), array(second), array(result, True), numbers=22
+        weight_gradient, array(first), array(second), array(result, True), numbers=34
     )

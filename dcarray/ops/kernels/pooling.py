@@ -1,6 +1,6 @@
 """Maxima and sums over windows, and sums of what indices bring to a place.
 
-Operands and results are those of `convolving`.  Windows are given by a `Window`, or
+Operands, results and windows are those of `convolving`, or the windows
 (``even``) share the positions evenly: window ``k`` of ``m`` over ``n`` positions goes
 from ``k * n // m`` to ``(k + 1) * n / m``, rounded up.
 """
@@ -15,15 +15,22 @@ import numpy as np
 from ...kernel import nodes
 from ...kernel.grid import global_id, global_size
 from ...kernel.language import Scalar, isnan, truncate_divide, truncate_remainder
-from .convolving import Window, position
+from .convolving import Window, position, stepped
 from .parts import INT32, INT64
 from .products import sums_in
 from .searching import array, built
 
-__all__ = ["gathered_kernel", "maximum_kernel", "sum_gradient_kernel", "sum_kernel"]
+__all__ = [
+    "UNIT",
+    "gathered_kernel",
+    "maximum_kernel",
+    "sum_gradient_kernel",
+    "sum_kernel",
+]
 
 DType = np.dtype[Any]
 UNIT = Window((1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1))
+"""What stands for the window among the numbers of a kernel of even ones."""
 
 
 def _least(dtype: DType) -> Any:
@@ -51,21 +58,13 @@ def bounds(
 
 
 @cache
-def maximum_kernel(
-    dtype: DType, window: Window | None, last: bool, indexed: bool
-) -> nodes.Kernel:
+def maximum_kernel(dtype: DType, even: bool, last: bool, indexed: bool) -> nodes.Kernel:
     """The largest element of each window, and (``indexed``) its place in the plane.
 
     Parameters are x, the maxima, the places, and: the elements of the result, its
-    channels, its positions (3), those of x (3), and the offset and the strides (5) of
-    x.  ``window`` is None for even ones.
+    channels, its positions (3), those of x (3), the offset and the strides (5) of x,
+    and the window (`UNIT` for even ones).
     """
-    even = window is None
-    tap = window or UNIT
-    size_0, size_1, size_2 = tap.kernel
-    step_0, step_1, step_2 = tap.stride
-    low_0, low_1, low_2 = tap.low
-    wide_0, wide_1, wide_2 = tap.dilation
     number, floating, least = dtype.type, dtype.kind == "f", _least(dtype)
 
     def maxima(
@@ -86,6 +85,18 @@ def maximum_kernel(
         x_step_0: Scalar,
         x_step_1: Scalar,
         x_step_2: Scalar,
+        size_0: Scalar,
+        size_1: Scalar,
+        size_2: Scalar,
+        step_0: Scalar,
+        step_1: Scalar,
+        step_2: Scalar,
+        low_0: Scalar,
+        low_1: Scalar,
+        low_2: Scalar,
+        wide_0: Scalar,
+        wide_1: Scalar,
+        wide_2: Scalar,
     ) -> None:
         for flat in range(global_id(0), count, global_size(0)):
             image, channel, i_0, i_1, i_2 = position(
@@ -124,19 +135,13 @@ def maximum_kernel(
                 places[flat] = found
 
     return built(
-        maxima, array(dtype), array(dtype, True), array(INT64, True), numbers=14
+        maxima, array(dtype), array(dtype, True), array(INT64, True), numbers=26
     )
 
 
 @cache
-def sum_kernel(dtype: DType, window: Window | None, last: bool) -> nodes.Kernel:
+def sum_kernel(dtype: DType, even: bool, last: bool) -> nodes.Kernel:
     """The sum of each window; parameters as for `maximum_kernel`, but no places."""
-    even = window is None
-    tap = window or UNIT
-    size_0, size_1, size_2 = tap.kernel
-    step_0, step_1, step_2 = tap.stride
-    low_0, low_1, low_2 = tap.low
-    wide_0, wide_1, wide_2 = tap.dilation
     number, sum_of = dtype.type, sums_in(dtype).type
 
     def window_sums(
@@ -156,6 +161,18 @@ def sum_kernel(dtype: DType, window: Window | None, last: bool) -> nodes.Kernel:
         x_step_0: Scalar,
         x_step_1: Scalar,
         x_step_2: Scalar,
+        size_0: Scalar,
+        size_1: Scalar,
+        size_2: Scalar,
+        step_0: Scalar,
+        step_1: Scalar,
+        step_2: Scalar,
+        low_0: Scalar,
+        low_1: Scalar,
+        low_2: Scalar,
+        wide_0: Scalar,
+        wide_1: Scalar,
+        wide_2: Scalar,
     ) -> None:
         for flat in range(global_id(0), count, global_size(0)):
             image, channel, i_0, i_1, i_2 = position(
@@ -183,19 +200,15 @@ def sum_kernel(dtype: DType, window: Window | None, last: bool) -> nodes.Kernel:
                                     total = total + sum_of(x[place])
             y[flat] = number(total)
 
-    return built(window_sums, array(dtype), array(dtype, True), numbers=14)
+    return built(window_sums, array(dtype), array(dtype, True), numbers=26)
 
 
 @cache
-def sum_gradient_kernel(dtype: DType, window: Window, last: bool) -> nodes.Kernel:
+def sum_gradient_kernel(dtype: DType, last: bool) -> nodes.Kernel:
     """The adjoint of `sum_kernel`: each element gathers the windows that meet it.
 
     Parameters as for `sum_kernel`, with the gradient as x.
     """
-    size_0, size_1, size_2 = window.kernel
-    step_0, step_1, step_2 = window.stride
-    low_0, low_1, low_2 = window.low
-    wide_0, wide_1, wide_2 = window.dilation
     number, sum_of = dtype.type, sums_in(dtype).type
 
     def window_sums_gradient(
@@ -215,6 +228,18 @@ def sum_gradient_kernel(dtype: DType, window: Window, last: bool) -> nodes.Kerne
         g_step_0: Scalar,
         g_step_1: Scalar,
         g_step_2: Scalar,
+        size_0: Scalar,
+        size_1: Scalar,
+        size_2: Scalar,
+        step_0: Scalar,
+        step_1: Scalar,
+        step_2: Scalar,
+        low_0: Scalar,
+        low_1: Scalar,
+        low_2: Scalar,
+        wide_0: Scalar,
+        wide_1: Scalar,
+        wide_2: Scalar,
     ) -> None:
         for flat in range(global_id(0), count, global_size(0)):
             image, channel, i_0, i_1, i_2 = position(
@@ -224,22 +249,22 @@ def sum_gradient_kernel(dtype: DType, window: Window, last: bool) -> nodes.Kerne
             total = sum_of(0)
             for tap_0 in range(size_0):
                 far_0 = i_0 + low_0 - tap_0 * wide_0
-                at_0 = truncate_divide(far_0, step_0)
+                at_0 = stepped(far_0, step_0)
                 if far_0 >= 0 and at_0 < g_0 and at_0 * step_0 == far_0:
                     for tap_1 in range(size_1):
                         far_1 = i_1 + low_1 - tap_1 * wide_1
-                        at_1 = truncate_divide(far_1, step_1)
+                        at_1 = stepped(far_1, step_1)
                         if far_1 >= 0 and at_1 < g_1 and at_1 * step_1 == far_1:
                             for tap_2 in range(size_2):
                                 far_2 = i_2 + low_2 - tap_2 * wide_2
-                                at_2 = truncate_divide(far_2, step_2)
+                                at_2 = stepped(far_2, step_2)
                                 if far_2 >= 0 and at_2 < g_2 and at_2 * step_2 == far_2:
                                     place = base + at_0 * g_step_0
                                     place = place + at_1 * g_step_1 + at_2 * g_step_2
                                     total = total + sum_of(g[place])
             y[flat] = number(total)
 
-    return built(window_sums_gradient, array(dtype), array(dtype, True), numbers=14)
+    return built(window_sums_gradient, array(dtype), array(dtype, True), numbers=26)
 
 
 @cache

@@ -97,9 +97,11 @@ def _convolution(
         found = convolve(work, x, w, seen, window, groups)
         return GridView(found.memory, out.layout, dtype)
     if out.size:
-        kernel = convolution_kernel(x.dtype, w.dtype, dtype, window, channels_last)
+        kernel = convolution_kernel(x.dtype, w.dtype, dtype, channels_last)
         counts = (out.size, w.shape[0], *three(size, 1), *x.shape[2:], outs, ins)
-        work.run(kernel, out.size, x, w, out, *counts, *_numbers(x, w))
+        work.run(
+            kernel, out.size, x, w, out, *counts, *_numbers(x, w), *window.numbers()
+        )
     return out
 
 
@@ -128,9 +130,11 @@ def _convolution_input_gradient(
         found = input_gradient(work, g, w, seen, window, groups)
         return GridView(found.memory, out.layout, dtype)
     if out.size:
-        kernel = input_gradient_kernel(g.dtype, w.dtype, dtype, window, channels_last)
+        kernel = input_gradient_kernel(g.dtype, w.dtype, dtype, channels_last)
         counts = (out.size, channels, *three(size, 1), *g.shape[2:], outs, ins)
-        work.run(kernel, out.size, g, w, out, *counts, *_numbers(g, w))
+        work.run(
+            kernel, out.size, g, w, out, *counts, *_numbers(g, w), *window.numbers()
+        )
     return out
 
 
@@ -161,10 +165,10 @@ def _convolution_weight_gradient(
         items = 1 << (min(work.items, 256).bit_length() - 1)
         while items > 1 and items >= 2 * x.shape[0] * math.prod(g.shape[2:]):
             items //= 2
-        one = weight_gradient_kernel(x.dtype, g.dtype, dtype, window, items)
+        one = weight_gradient_kernel(x.dtype, g.dtype, dtype, items)
         counts = (out.size, x.shape[0], *x.shape[2:], *g.shape[2:], outs, ins)
         groups_of = min(out.size, 1 << 15)
-        arguments = (x, g, out, *counts, *_numbers(x, g))
+        arguments = (x, g, out, *counts, *_numbers(x, g), *window.numbers())
         work.run_groups(one, (groups_of, 1), *arguments, items=items)
     return out
 

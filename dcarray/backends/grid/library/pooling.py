@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ....errors import UnsupportedError
+from ....kernel.nodes import Kernel
 from ....ops.kernels.convolving import Window
 from ....ops.kernels.pooling import (
+    UNIT,
     gathered_kernel,
     maximum_kernel,
     sum_gradient_kernel,
@@ -50,8 +53,9 @@ def _maxima(
     out = work.new(shape, x.dtype)
     places = work.new(shape if indexed else (1,), INT64)
     if out.size:
-        kernel = maximum_kernel(x.dtype, window, channels_last, indexed)
-        work.run(kernel, out.size, x, out, places, *_counts(x, out, size))
+        kernel = maximum_kernel(x.dtype, window is None, channels_last, indexed)
+        counts = (*_counts(x, out, size), *(window or UNIT).numbers())
+        work.run(kernel, out.size, x, out, places, *counts)
     return out, places
 
 
@@ -78,15 +82,20 @@ def _adaptive_max_pool(
 
 
 def _sums(
-    work: Work, x: Any, kernel_of: Callable[..., Any], size: Sizes, channels_last: bool
+    work: Work,
+    x: Any,
+    kernel_of: Callable[..., Kernel],
+    window: Window,
+    size: Sizes,
+    channels_last: bool,
 ) -> GridView:
     x = channels_first(work.put(x), channels_last)
     if x.dtype.kind not in "iufc":
         raise UnsupportedError(f"sums of windows of {x.dtype}")
     out = work.new(shaped(x.shape[0], x.shape[1], size, channels_last), x.dtype)
     if out.size:
-        kernel = kernel_of(x.dtype)
-        work.run(kernel, out.size, x, out, *_counts(x, out, size))
+        counts = (*_counts(x, out, size), *window.numbers())
+        work.run(kernel_of(x.dtype, last=channels_last), out.size, x, out, *counts)
     return out
 
 
@@ -94,14 +103,8 @@ def _sum_pool(
     work: Work, x: Any, *, size: Sizes, channels_last: bool, **window: Sizes
 ) -> GridView:
     """The sum of each window."""
-    made = window_of(**window)
-    return _sums(
-        work,
-        x,
-        lambda dtype: sum_kernel(dtype, made, channels_last),
-        size,
-        channels_last,
-    )
+    kernel_of = partial(sum_kernel, even=False)
+    return _sums(work, x, kernel_of, window_of(**window), size, channels_last)
 
 
 def _sum_pool_gradient(
@@ -109,13 +112,7 @@ def _sum_pool_gradient(
 ) -> GridView:
     """The adjoint of `_sum_pool`."""
     made = window_of(**window)
-    return _sums(
-        work,
-        gradient,
-        lambda dtype: sum_gradient_kernel(dtype, made, channels_last),
-        size,
-        channels_last,
-    )
+    return _sums(work, gradient, sum_gradient_kernel, made, size, channels_last)
 
 
 def _adaptive_sum_pool(
@@ -126,13 +123,8 @@ def _adaptive_sum_pool(
     This is its own adjoint: position ``p`` of ``n`` lies in the windows of ``m`` that
     window ``p`` of ``n`` over ``m`` positions has.
     """
-    return _sums(
-        work,
-        x,
-        lambda dtype: sum_kernel(dtype, None, channels_last),
-        size,
-        channels_last,
-    )
+    kernel_of = partial(sum_kernel, even=True)
+    return _sums(work, x, kernel_of, UNIT, size, channels_last)
 
 
 # ------------------------------------------------------------------------------ places
