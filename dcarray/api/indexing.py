@@ -105,21 +105,14 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
 @hosted(np.compress)
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     """The elements along an axis where a condition is true."""
-    x = as_array(a)
-    if axis is None:
-        x, axis = x.ravel(), 0
-    axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
-    places = np.flatnonzero(unwrapped(condition))
-    if out is None:
-        return x[(slice(None),) * axis + (places,)]
-    out[...] = x[(slice(None),) * axis + (places,)]
-    return out
+    mask = as_array(condition)
+    return call_row(picks.COMPRESS, (mask, as_array(a)), out, axis=unwrapped(axis))
 
 
 @hosted(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
     """The elements where a condition is true, in one axis."""
-    return as_array(arr).ravel()[as_array(condition).ravel().astype(bool)]
+    return call_row(picks.EXTRACT, (as_array(condition), as_array(arr)))
 
 
 @native
@@ -186,27 +179,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     if named_device((a, ind, v), {}) is AUTO:
         on_host(DeviceArray, np.put, a, ind, v, mode)
         return
-    places = np.ravel(unwrapped(ind))
-    if mode != "raise":
-        limit = a.size
-        places = places % limit if mode == "wrap" else np.clip(places, 0, limit - 1)
-    if not places.size:
-        return
-    given = as_array(v).ravel()
-    # Values repeat from the start, as long as there are places.
-    chosen = given[np.arange(places.size) % given.size] if given.size else given
-    a[
-        np.unravel_index(places % a.size, a.shape)
-        if mode != "raise"
-        else _all(places, a.shape)
-    ] = chosen
-
-
-def _all(places: Any, shape: tuple[int, ...]) -> Any:
-    size = int(np.prod(shape))
-    if ((places < -size) | (places >= size)).any():
-        raise IndexError(f"index out of bounds for an array with size {size}")
-    return np.unravel_index(places % size, shape)
+    a.put(as_array(ind), as_array(v), mode)
 
 
 @native
@@ -230,7 +203,11 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     if named_device((arr, mask, vals), {}) is AUTO:
         on_host(DeviceArray, np.place, arr, mask, vals)
         return
-    put(arr, np.flatnonzero(unwrapped(mask)), vals)
+    places = calls.library(DeviceArray, picks.FLATNONZERO, (as_array(mask),))
+    given = as_array(vals)
+    if places.size and not given.size:
+        raise ValueError("Cannot insert from an empty array!")
+    arr.put(places, given)
 
 
 @native

@@ -126,3 +126,31 @@ def test_an_index_of_no_dimensions_gives_a_copy() -> None:
         row = x[dc.asarray(1, device=x.device)]
         row[...] = 5
         assert not x.any()
+
+
+CALLS: list[Any] = [
+    lambda np, x, mask, k, v: np.compress(mask[0, 0], x, axis=2),
+    lambda np, x, mask, k, v: np.extract(mask, x),
+    lambda np, x, mask, k, v: np.take(x, k, axis=1),
+    lambda np, x, mask, k, v: (np.put(x, k, v), x)[1],
+    lambda np, x, mask, k, v: (np.put(x, k * 99, v, mode="wrap"), x)[1],
+    lambda np, x, mask, k, v: (np.place(x, mask, v), x)[1],
+    lambda np, x, mask, k, v: (np.putmask(x, mask, v), x)[1],
+]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=range(len(CALLS)))
+def test_functions(call: Any) -> None:
+    mask, k, v = X % 3 == 0, np.array([3, -1, 0]), np.array([7, 8], np.float32)
+    given = [on_device(x) for x in (X, mask, k, v)]
+    with dc.profile() as profile:
+        got = call(dc, *given)
+    assert not profile.of_kind("transfer")
+    np.testing.assert_array_equal(got.get(), call(np, X.copy(), mask, k, v))
+
+
+def test_nothing_to_place() -> None:
+    x = on_device(X)
+    dc.place(x, x > 1000, [])
+    with pytest.raises(ValueError, match="Cannot insert from an empty array"):
+        dc.place(x, x > 5, [])
