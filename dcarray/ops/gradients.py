@@ -72,9 +72,11 @@ def gelu_gradient(g: Scalar, x: Scalar) -> Scalar:
 def gelu_tanh_gradient(g: Scalar, x: Scalar) -> Scalar:
     a = widen(x)
     factor = math.sqrt(2.0 / PI)
-    t = tanh(factor * (a + 0.044715 * a * a * a))
-    slope = factor * (1.0 + 3.0 * 0.044715 * a * a)
-    return g * (0.5 * (1.0 + t) + 0.5 * a * ((1.0 - t) * (1.0 + t)) * slope)
+    twice = 2.0 * factor * (a + 0.044715 * a * a * a)
+    slope = 2.0 * factor * (1.0 + 3.0 * 0.044715 * a * a)
+    # (1 + tanh(x)) / 2 as a sigmoid keeps its digits where the tangent is near -1.
+    s = sigmoid(twice)
+    return g * (s * (1.0 + a * sigmoid(-twice) * slope))
 
 
 def relu_gradient(g: Scalar, x: Scalar) -> Scalar:

@@ -25,17 +25,17 @@ class Blocking:
     """How a product is cut: ``side`` by ``side`` work items of a group (a power of 2),
     each with ``each`` by ``each`` elements of the result.
 
-    The factors are read along their rows or columns, whichever are neighbours in
-    memory.  The elements of an item lie side by side in the tile (``together``), which
-    a processor makes a vector of, or else those of neighbours do.  Neighbours are
+    The elements of an item lie side by side in the tile (``together``), which a
+    processor makes a vector of, or else those of neighbours do.  The factors are read
+    along their rows or columns, whichever are neighbours in memory.  Neighbours are
     along the columns of the result, or (``turned``) along its rows.
     """
 
     side: int
     each: int
+    together: bool
     rows_of_first: bool
     rows_of_second: bool
-    together: bool = False
     turned: bool = False
 
     @property

@@ -16,7 +16,7 @@ from ..geometry import collapsed, is_wide
 from ..views import GridView
 from .work import BOOL, DType, Work
 
-__all__ = ["TABLE", "product"]
+__all__ = ["TABLE", "fitting", "product"]
 
 THIN = 8
 """Rows or columns of a result up to which each element is a sum of its own."""
@@ -93,17 +93,32 @@ def _tiled(work: Work, x: GridView, y: GridView, out: GridView) -> None:
 
 
 def _blocking(work: Work, strides: Sequence[Sequence[int]], dtype: DType) -> Blocking:
-    """Tiles that fit into the shared memory of the device."""
     x, y, _ = strides
+    rows = (abs(x[-1]) <= abs(x[-2]), abs(y[-1]) <= abs(y[-2]))
+    return fitting(work, dtype, *rows)
+
+
+def fitting(work: Work, dtype: DType, *given: bool, table: int = 0) -> Blocking:
+    """Tiles that fit into the shared memory of the device.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the result.
+    given : bool
+        How the factors and the result lie: see `Blocking`.
+    table : int
+        Bytes of shared memory beside the tiles, for each work item along a side.
+    """
     layout = work.backend.layouts["product"]
     side = 1 << (layout.items.bit_length() - 1) // 2
     each = layout.ahead if sums_in(dtype).itemsize <= 4 else -(-layout.ahead // 2)
-    rows = (abs(x[-1]) <= abs(x[-2]), abs(y[-1]) <= abs(y[-2]))
-    found = Blocking(side, each, *rows)
-    while found.shared(dtype) > work.backend.limits.shared // 2:
+    limits = work.backend.limits
+    while True:
+        found = Blocking(side, each, not limits.coalesces, *given)
+        if found.shared(dtype) + table * side <= limits.shared // 2 or side == 1:
+            return found
         side //= 2
-        found = Blocking(side, each, *rows)
-    return found
 
 
 # -------------------------------------------------------------------------------- rows

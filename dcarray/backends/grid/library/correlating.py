@@ -16,7 +16,8 @@ from ....ops.kernels.tiles import Blocking, sums_in
 from ....ops.reduction import SUM
 from ..geometry import Axes, is_wide
 from ..views import GridView
-from .work import WAVES, DType, Work
+from .contraction import fitting
+from .work import INT64, WAVES, DType, Work
 
 __all__ = ["FEW", "convolve", "input_gradient", "weight_gradient"]
 
@@ -347,12 +348,6 @@ def _blocking(
         x.row, times(x.steps, sums.row_step)
     )
     across = _rank(w.row) <= term(w.term, w.steps)
-    limits = work.backend.limits
-    turned = limits.coalesces and row(out.term, out.steps) < _rank(out.row)
-    side = 1 << (work.items.bit_length() - 1) // 2
-    each = 4 if sums_in(dtype).itemsize <= 4 else 2
-    while True:
-        found = Blocking(side, each, along, across, not limits.coalesces, turned)
-        if found.shared(dtype) + 40 * side <= limits.shared // 2 or side == 1:
-            return found
-        side //= 2
+    turned = work.backend.limits.coalesces and row(out.term, out.steps) < _rank(out.row)
+    table = 5 * INT64.itemsize
+    return fitting(work, dtype, along, across, turned, table=table)
