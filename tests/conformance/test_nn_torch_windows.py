@@ -126,7 +126,7 @@ def test_transposed_convolution(
     near(back(ours[1], ours[0], w.shape, **options), tw.grad, 2 * 5**axes)
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@each_dtype
 def test_complex_convolution(dtype: str) -> None:
     x = drawn(2, 4, 7, 6, name="a") + 1j * drawn(2, 4, 7, 6, name="b")
     w = drawn(6, 2, 3, 2, name="a") + 1j * drawn(6, 2, 3, 2, name="b")
@@ -135,7 +135,8 @@ def test_complex_convolution(dtype: str) -> None:
     g = drawn(*want.shape, name="a") + 1j * drawn(*want.shape, name="b")
     want.backward(torch.from_numpy(g))
     given = {"stride": 2, "padding": 1, "groups": 2}
-    dx, dw, dg = (dc.asarray(a.astype(dtype)) for a in (x, w, g))
+    wide_dtype = np.result_type(dtype, np.complex64)
+    dx, dw, dg = (dc.asarray(a.astype(wide_dtype)) for a in (x, w, g))
     near(nn.conv2d(dx, dw, **given), want)
     near(nn.conv2d_input_gradient(dg, dw, x.shape, **given), tx.grad)
     near(nn.conv2d_weight_gradient(dg, dx, w.shape, **given), tw.grad)
@@ -143,7 +144,7 @@ def test_complex_convolution(dtype: str) -> None:
     want = F.conv_transpose2d(tx, tw, stride=2, groups=2)
     h = drawn(*want.shape, name="a") + 1j * drawn(*want.shape, name="b")
     want.backward(torch.from_numpy(h))
-    dh, given = dc.asarray(h.astype(dtype)), {"stride": 2, "groups": 2}
+    dh, given = dc.asarray(h.astype(wide_dtype)), {"stride": 2, "groups": 2}
     near(nn.conv_transpose2d(dg, dw, **given), want)
     near(nn.conv_transpose2d_input_gradient(dh, dw, **given), tx.grad)
     found = nn.conv_transpose2d_weight_gradient(dh, dg, w.shape, **given)
@@ -228,9 +229,10 @@ def test_adaptive_pooling(axes: int, size: int, dtype: str, layout: str) -> None
 
 
 @each_layout
+@each_dtype
 @pytest.mark.parametrize("axes", [1, 2, 3])
-def test_unpooling(axes: int, layout: str) -> None:
-    x = torch.from_numpy(drawn(2, 3, *(8, 6, 7)[:axes]))
+def test_unpooling(axes: int, dtype: str, layout: str) -> None:
+    x = torch.from_numpy(drawn(2, 3, *(8, 6, 7)[:axes], dtype=dtype))
     pooled, places = getattr(F, f"max_pool{axes}d")(x, 2, return_indices=True)
     pooled = pooled.detach().requires_grad_()
     size = x.shape[2:]
@@ -239,7 +241,7 @@ def test_unpooling(axes: int, layout: str) -> None:
     function = getattr(nn, f"max_unpool{axes}d")
     found = function(dx, index, 2, output_size=tuple(size), layout=layout)
     near(found, last(want.detach().numpy(), layout))
-    g = drawn(*want.shape, name="g")
+    g = drawn(*want.shape, name="g", dtype=dtype)
     want.backward(torch.from_numpy(g))
     back = getattr(nn, f"max_unpool{axes}d_gradient")
     found = back(dc.asarray(last(g, layout)), index, layout=layout)
