@@ -23,7 +23,7 @@ from ..profile import Event, count, emit, is_active
 from . import errstate, recover, route
 from .compiled import executable_for
 from .fuse import Group, Target, fuse
-from .graph import Read, State, Value, lock, pending_readers
+from .graph import Read, State, Value, lock, name_line, pending_readers
 from .places import Accumulator, Into
 from .plain import fuse_plain
 from .record import record
@@ -173,6 +173,7 @@ def _run(
         if second is not None:
             second.compare(ran_on, accumulator)
     except Exception as error:
+        name_line(error, group.last_frame)
         _end(group, State.FAILED, error)
         raise
     except BaseException:  # Ctrl-C: the work can be done again

@@ -62,6 +62,12 @@ class Group:
     errstate: int = 0
     frame: Any = None
 
+    @property
+    def last_frame(self) -> Any:
+        """Where the user's code recorded the last operation, or None."""
+        frames = [expr.frame for expr in self.exprs if expr.frame]
+        return self.frame or (frames[-1] if frames else None)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -28,7 +28,7 @@ from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device
 from ..config import current
 from ..dtypes import DType
-from ..errors import DeviceMismatchError
+from ..errors import DeviceError, DeviceMismatchError
 from ..layout import (
     Layout,
     Shape,
@@ -279,6 +279,12 @@ def user_frame() -> tuple[str, int, Any]:
         frame = back
         space = frame.f_globals
     return frame.f_code.co_filename, frame.f_lineno, space
+
+
+def name_line(error: BaseException, frame: tuple[str, int, Any] | None) -> None:
+    """Have an error of a device name the user's line that recorded the work."""
+    if isinstance(error, DeviceError) and error.source_line is None and frame:
+        error.source_line = f"{frame[0]}:{frame[1]}"
 
 
 _ours: set[int] = set()

@@ -13,13 +13,13 @@ from ..backends.base import Backend
 from ..backends.buffer import Buffer
 from ..backends.registry import Device
 from ..dtypes import DType
-from ..errors import UnsupportedError
+from ..errors import DeviceError, UnsupportedError
 from ..layout import Layout
 from ..ops.spec import Kind, Op
 from ..profile import Event, emit
 from . import recover, route
 from .execute import evaluate, host_view, view_on
-from .graph import Read
+from .graph import Read, name_line, user_frame
 
 __all__ = ["call_library", "owned"]
 
@@ -66,7 +66,11 @@ def call_library(
         else:
             results = _on_device(op, backend, operands, options)
 
-    ran_on = recover.run(attempt, lambda: work, device)
+    try:
+        ran_on = recover.run(attempt, lambda: work, device)
+    except DeviceError as error:
+        name_line(error, user_frame())
+        raise
     emit(
         Event(
             "library",

@@ -226,8 +226,7 @@ class Second:
         inputs = {f"leaf{place}": x.copy() for place, x in enumerate(read)}
         inputs |= {f"scalar{k}": x for k, x in enumerate(self.group.scalars)}
         listed = ", ".join(f"{name} = {_shown(x)}" for name, x in inputs.items())
-        frames = [expr.frame for expr in self.group.exprs if expr.frame]
-        frame = self.group.frame or (frames[-1] if frames else None)
+        frame = self.group.last_frame
         raise ValidationError(
             f"element {index} is {got[index]} on {device} and {wanted[index]} on "
             f"{self.label}, and they may be {float(bound):.3g} apart; computed from "

@@ -261,6 +261,7 @@ def _outside(given: Specialised, number: int, found: HostArray) -> IndexError:
 def _named(error: Exception, given: Specialised) -> Exception:
     """The error with the line of the kernel that it is about."""
     if isinstance(error, DeviceError):
+        error.kernel = given.source.tree.name
         if error.source_line is None:
             file, line, *_ = given.source.place(given.source.tree)
             error.source_line = f"{file}:{line}"

@@ -17,6 +17,7 @@ from ...errors import KernelTypeError, LaunchError
 from ...kernel.calls import MEANINGS
 from ...kernel.source import source_of
 from ...kernel.specialise import Specialised, over_grid, specialise
+from ...lazy.graph import name_line, user_frame
 from ...ops.composed import TABLE
 from ...ops.elementwise import BY_UFUNC
 from .arguments import bound, operands
@@ -338,7 +339,7 @@ def _sizes(kernel: Kernel, given: Any) -> Sizes:
     found = tuple(given) if np.iterable(given) else (given,)
     if not 1 <= len(found) <= 3 or not _flat(found) or any(n < 0 for n in found):
         name = kernel.source_code.tree.name
-        raise LaunchError(f"{name}: a grid has one to three lengths, got {given!r}")
+        raise _misfit(f"{name}: a grid has one to three lengths, got {given!r}")
     return tuple([int(n) for n in found])
 
 
@@ -346,10 +347,10 @@ def _check(name: str, grid: Sizes, group: Sizes, backend: Any) -> None:
     """Refuse groups that do not fill the grid, or that the device cannot have."""
     facts: dict[str, Any] = {"device": backend.device, "kernel": name, "grid": grid}
     if len(grid) != len(group):
-        raise LaunchError(f"a grid {grid} in groups of {group}", **facts)
+        raise _misfit(f"a grid {grid} in groups of {group}", **facts)
     if any(m < 1 or n % m for n, m in zip(grid, group, strict=True)):
         padded = tuple([-(-n // max(m, 1)) * max(m, 1) for n, m in zip(grid, group)])
-        raise LaunchError(
+        raise _misfit(
             f"groups of {group} do not fill the grid",
             hint=f"round it up to {padded} and let the kernel look where it is",
             **facts,
@@ -357,9 +358,14 @@ def _check(name: str, grid: Sizes, group: Sizes, backend: Any) -> None:
     limits = getattr(backend, "limits", None)
     most = limits.group if limits is not None else 1 << 16
     if math.prod(group) > most:
-        raise LaunchError(
-            f"groups of {group}; a group has {most} items at most", **facts
-        )
+        raise _misfit(f"groups of {group}; a group has {most} items at most", **facts)
+
+
+def _misfit(message: str, **facts: Any) -> LaunchError:
+    """An error that names the line of the launch."""
+    error = LaunchError(message, **facts)
+    name_line(error, user_frame())
+    return error
 
 
 def _on_host(lengths: Sizes) -> tuple[Sizes, Sizes]:

@@ -111,6 +111,11 @@ class Engine:
             What reports call it.
         optimise : bool
             What has no loops over elements is not worth the time.
+
+        Raises
+        ------
+        CompileError
+            The text is none that LLVM takes.
         """
         key = self._key(text)
         with self._lock:
@@ -137,12 +142,7 @@ class Engine:
         """
         key, cache = self._key(entry.text), object_cache()
         if cache.get(key) is None:
-            try:
-                content = self._build(entry.text, entry.label, optimise=True)
-            except RuntimeError as error:
-                raise CompileError(
-                    str(error), device="cpu", kernel=entry.label, source=entry.text
-                ) from None
+            content = self._build(entry.text, entry.label, optimise=True)
             cache.put(key, content, entry.label)
 
     def _key(self, text: str) -> str:
@@ -157,9 +157,15 @@ class Engine:
     def _build(self, text: str, label: str, optimise: bool) -> bytes:
         start = time.perf_counter()
         llvm = self._llvm
-        module = llvm.parse_assembly(text)
-        module.triple = llvm.get_default_triple()
-        module.verify()  # before optimising: a wrong signature would end the process
+        try:
+            module = llvm.parse_assembly(text)
+            module.triple = llvm.get_default_triple()
+            # Before optimising: a wrong signature would end the process.
+            module.verify()
+        except RuntimeError as error:
+            raise CompileError(
+                str(error).strip(), device="cpu", kernel=label, source=text
+            ) from None
         machine = self._machine()
         if optimise:
             options = llvm.create_pipeline_tuning_options(speed_level=2)

@@ -103,10 +103,23 @@ class Builder:
                 built = program.build(self._options, cache_dir=False)
         except cl.Error as error:
             raise CompileError(
-                str(error).strip(), device=self._device, kernel=name, source=text
+                self._log(program) or str(error).strip(),
+                device=self._device,
+                kernel=name,
+                source=text,
             ) from None
         emit(Event("compile", name, self._device))
         return built
+
+    def _log(self, program: Any) -> str:
+        """What the compiler said, if the driver tells."""
+        try:
+            found = program.get_build_info(
+                self._handle, self._cl.program_build_info.LOG
+            )
+        except self._cl.Error:
+            return ""
+        return str(found).strip()
 
     def _load(self, binary: bytes, name: str) -> Any:
         """A function of a binary; None where the driver does not take it any more."""
