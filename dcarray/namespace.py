@@ -342,7 +342,6 @@ from .api.host import (
     kaiser,
     mask_indices,
     packbits,
-    piecewise,
     poly,
     polyadd,
     polyder,
@@ -351,11 +350,9 @@ from .api.host import (
     polyint,
     polymul,
     polysub,
-    polyval,
     roots,
     trim_zeros,
     unpackbits,
-    vander,
 )
 from .api.indexing import (
     choose,
@@ -430,6 +427,16 @@ from .api.manipulation import (
     swapaxes,
     transpose,
 )
+from .api.moments import (
+    average,
+    corrcoef,
+    cov,
+)
+from .api.nan_order import (
+    nanmedian,
+    nanpercentile,
+    nanquantile,
+)
 from .api.nan_statistics import (
     nanargmax,
     nanargmin,
@@ -437,14 +444,16 @@ from .api.nan_statistics import (
     nancumsum,
     nanmax,
     nanmean,
-    nanmedian,
     nanmin,
-    nanpercentile,
     nanprod,
-    nanquantile,
     nanstd,
     nansum,
     nanvar,
+)
+from .api.polynomials import (
+    piecewise,
+    polyval,
+    vander,
 )
 from .api.ranges import (
     arange,
@@ -508,9 +517,6 @@ from .api.statistics import (
     amax,
     amin,
     any,
-    average,
-    corrcoef,
-    cov,
     cumprod,
     cumsum,
     cumulative_prod,

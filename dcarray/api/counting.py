@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from ..array import DeviceArray
 from ..ops import indexing as picks, statistics as rows
+from . import calling
 from .calling import served
-from .coverage import fallback
+from .conversion import as_array, default_dtype
+from .creation import asarray
+from .hosted import hosted
+from .searching import searchsorted
 
 __all__ = [
     "bincount",
@@ -21,7 +31,175 @@ __all__ = [
 count_nonzero = served(picks.COUNT_NONZERO)
 bincount = served(rows.BINCOUNT)
 digitize = served(rows.DIGITIZE)
-histogram = served(rows.HISTOGRAM)
 histogram_bin_edges = served(rows.HISTOGRAM_BIN_EDGES)
-histogram2d = served(rows.HISTOGRAM2D)
-histogramdd = fallback(np.histogramdd)
+_counts = served(rows.HISTOGRAM)
+
+
+@hosted(np.histogram)
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    """How many elements are in each bin, as `numpy.histogram`.
+
+    Parameters
+    ----------
+    a : array_like
+    bins : int, sequence or str
+        Number of bins, their edges, or a rule to find them.
+    range : (float, float), optional
+        The ends of the bins.
+    density : bool, optional
+        Whether to divide by the number of all and the width of the bin.
+    weights : array_like, optional
+        What an element counts.
+
+    Returns
+    -------
+    counts, edges : DeviceArray
+    """
+    if weights is None:
+        found, edges = _counts(a, bins, range)
+    else:
+        found, edges = _weighed(a, bins, range, weights)
+    if density:
+        double = default_dtype(np.float64, edges._device)
+        widths = (edges[1:] - edges[:-1]).astype(double)
+        return found / widths / found.sum(), edges
+    return found, edges
+
+
+def _weighed(a: Any, bins: Any, span: Any, weights: Any) -> tuple[Any, Any]:
+    """The sums of weights in bins."""
+    x, w = (as_array(one) for one in (a, weights))
+    if x.shape != w.shape:
+        raise ValueError("weights should have the same shape as a.")
+    edges = asarray(histogram_bin_edges(a, bins, span, weights), device=x._device)
+    place = _places(x.ravel(), edges)
+    return _summed(place, w.ravel(), edges.size + 1)[1:-1], edges
+
+
+def _places(x: DeviceArray, edges: DeviceArray) -> Any:
+    """The bins of elements, counted from 1; what lies on the last edge is inside."""
+    place = searchsorted(edges, x, "right")
+    return place - (x == edges[-1]).astype(place.dtype)
+
+
+def _summed(place: Any, weights: Any, length: int) -> Any:
+    """How often each number is there, or the sums of its weights, in their dtype."""
+    if weights is None:
+        return bincount(place, None, length)
+    if weights.dtype.kind == "c":
+        parts = [bincount(place, part, length) for part in (weights.real, weights.imag)]
+        return (parts[0] + 1j * parts[1]).astype(weights.dtype)
+    return bincount(place, weights, length).astype(weights.dtype)
+
+
+# ------------------------------------------------------------------------ several axes
+@hosted(np.histogram2d)
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: Any = None,
+) -> Any:
+    """How many points are in each rectangle, as `numpy.histogram2d`.
+
+    Parameters
+    ----------
+    x, y : array_like
+        The points.
+    bins : int, sequence of int or of array_like
+        As for `histogramdd`; one sequence of edges is for both axes.
+    range, density, weights
+        As for `histogramdd`.
+
+    Returns
+    -------
+    counts, edges of x, edges of y : DeviceArray
+    """
+    x, y = as_array(x), as_array(y)
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    if hasattr(bins, "__len__") and len(bins) not in (1, 2):
+        bins = [bins, bins]
+    counts, edges = _of_points([x, y], bins, range, density, weights)
+    return counts, edges[0], edges[1]
+
+
+@hosted(np.histogramdd)
+def histogramdd(
+    sample: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: Any = None,
+) -> Any:
+    """How many points are in each cell, as `numpy.histogramdd`.
+
+    Parameters
+    ----------
+    sample : array_like or sequence of array_like
+        A point a row; or all first coordinates, all second ones and so on.
+    bins : int, sequence of int or of array_like
+        Number of bins along each axis, or their edges.
+    range : sequence of (float, float), optional
+        The ends of the bins along each axis.
+    density : bool, optional
+        Whether to divide by the number of all and the volume of the cell.
+    weights : array_like, optional
+        What a point counts.
+
+    Returns
+    -------
+    counts : DeviceArray
+    edges : tuple of DeviceArray
+    """
+    if isinstance(sample, DeviceArray):
+        points = sample.reshape((-1, 1)) if sample.ndim < 2 else sample
+        columns = list(points.T)
+    else:
+        columns = [as_array(one) for one in sample]
+    return _of_points(columns, bins, range, density, weights)
+
+
+def _of_points(
+    columns: Sequence[Any], bins: Any, span: Any, density: Any, weights: Any
+) -> tuple[Any, tuple[Any, ...]]:
+    device = calling.named_device((*columns, weights), {})
+    points = [x if x._device is device else x.to_device(device) for x in columns]
+    count = len(points)
+    try:
+        given = [operator.index(bins)] * count
+    except TypeError:
+        given = list(bins)
+        if len(given) != count:
+            raise ValueError(
+                "The dimension of bins must be equal to the dimension of the sample x."
+            ) from None
+    spans = [None] * count if span is None else list(span)
+    if len(spans) != count:
+        raise ValueError("range argument must have one entry per dimension")
+    edges = tuple(
+        [
+            asarray(histogram_bin_edges(x, one, ends), device=device)
+            for x, one, ends in zip(points, given, spans, strict=True)
+        ]
+    )
+    lengths = [x.size + 1 for x in edges]
+    cell: Any = 0
+    for x, ends, length in zip(points, edges, lengths, strict=True):
+        cell = cell * length + _places(x, ends)
+    double = default_dtype(np.float64, device)
+    w = None if weights is None else asarray(weights, device=device)
+    found = _summed(cell, w, math.prod(lengths)).reshape(lengths)
+    found = found[(slice(1, -1),) * count].astype(double)
+    if density:
+        total = found.sum()
+        for axis, ends in enumerate(edges):
+            shape = [1] * count
+            shape[axis] = -1
+            found = found / (ends[1:] - ends[:-1]).reshape(shape)
+        found = found / total
+    return found, edges

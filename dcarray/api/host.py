@@ -23,7 +23,6 @@ __all__ = [
     "kaiser",
     "mask_indices",
     "packbits",
-    "piecewise",
     "poly",
     "polyadd",
     "polyder",
@@ -32,16 +31,13 @@ __all__ = [
     "polyint",
     "polymul",
     "polysub",
-    "polyval",
     "roots",
     "trim_zeros",
     "unpackbits",
-    "vander",
 ]
 
 apply_along_axis = fallback(np.apply_along_axis)
 apply_over_axes = fallback(np.apply_over_axes)
-piecewise = fallback(np.piecewise)
 mask_indices = fallback(np.mask_indices)
 trim_zeros = fallback(np.trim_zeros)
 
@@ -56,9 +52,7 @@ polyfit = fallback(np.polyfit)
 polyint = fallback(np.polyint)
 polymul = fallback(np.polymul)
 polysub = fallback(np.polysub)
-polyval = fallback(np.polyval)
 roots = fallback(np.roots)
-vander = fallback(np.vander)
 
 bartlett = fallback(np.bartlett)
 blackman = fallback(np.blackman)

@@ -12,9 +12,8 @@ import numpy as np
 
 from ..array import DeviceArray, calls
 from ..config import config
-from ..ops import elementwise as ops, statistics as rows
+from ..ops import elementwise as ops
 from . import calling
-from .calling import served
 from .hosted import hosted
 
 __all__ = [
@@ -24,11 +23,8 @@ __all__ = [
     "nancumsum",
     "nanmax",
     "nanmean",
-    "nanmedian",
     "nanmin",
-    "nanpercentile",
     "nanprod",
-    "nanquantile",
     "nanstd",
     "nansum",
     "nanvar",
@@ -259,9 +255,3 @@ def _variance(
         )
         freedom = _apply(ops.WHERE, too_few, total.dtype.type(np.nan), freedom)
     return _apply(ops.DIVIDE, total, freedom)
-
-
-# ------------------------------------------------------------------------------- order
-nanmedian = served(rows.NANMEDIAN)
-nanpercentile = served(rows.NANPERCENTILE)
-nanquantile = served(rows.NANQUANTILE)

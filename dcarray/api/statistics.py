@@ -23,9 +23,6 @@ __all__ = [
     "amax",
     "amin",
     "any",
-    "average",
-    "corrcoef",
-    "cov",
     "cumprod",
     "cumsum",
     "cumulative_prod",
@@ -343,6 +340,3 @@ def _begun_with(
 median = served(rows.MEDIAN)
 percentile = served(rows.PERCENTILE)
 quantile = served(rows.QUANTILE)
-average = served(rows.AVERAGE)
-cov = served(rows.COV)
-corrcoef = served(rows.CORRCOEF)

@@ -36,11 +36,11 @@ def in_single(x: np.ndarray) -> np.ndarray:
 
 
 ARRAYS = {name: in_single(x) for name, x in arrays.ARRAYS.items()}
-# Doubles do not exist there, and grids have no kernel for `choose`.
+# Doubles do not exist there.
 CASES = [
     pytest.param(*case.values, id=case.id)
     for case in arrays.CASES
-    if not case.id.startswith(("astype-float64", "choose"))
+    if not case.id.startswith("astype-float64")
 ]
 
 

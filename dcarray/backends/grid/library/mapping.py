@@ -28,7 +28,9 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         random,
         scans,
         searching,
+        selecting,
         sets,
+        sliding,
         statistics,
         vectors,
     )
@@ -47,6 +49,8 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         neural,
         pooling,
         random,
+        selecting,
+        sliding,
     )
     tables = [module.TABLE for module in modules]
     return {name: function for table in tables for name, function in table.items()}
