@@ -33,6 +33,8 @@ KEYS: list[Any] = [
     X > 1000,
     np.array(True),
     np.array([], np.int64),
+    np.zeros((6, 0), bool),
+    (slice(2), np.zeros((0, 5), bool)),
 ]
 
 

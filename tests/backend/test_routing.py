@@ -99,6 +99,20 @@ def test_data_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not p.of_kind("transfer")
 
 
+def test_what_is_on_a_device_is_picked_there() -> None:
+    with SimulatedDevice(rates=FAST, auto=True) as device:
+        x = dc.asarray(A) + 1
+        mask = x > 50
+        dc.evaluate(x, mask)
+        with dc.profile() as p:
+            picked = x[mask], x[dc.asarray([3, -1])]
+        assert [e.device for e in p.of_kind("library")] == [device.label] * 2
+        assert not p.of_kind("transfer") and picked[0].device == "auto"
+        host = x.get()
+        assert (picked[0].get() == host[host > 50]).all()
+        assert (picked[1].get() == host[[3, -1]]).all()
+
+
 def test_hysteresis() -> None:
     """Moving must win by more than a little."""
     cpu = backend_for("cpu")

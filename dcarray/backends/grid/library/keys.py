@@ -233,7 +233,8 @@ def _as_indices(work: Work, item: Any) -> HostArray | GridView:
 
 def _check_mask(mask: tuple[int, ...], shape: tuple[int, ...], axis: int) -> None:
     for place, length in enumerate(mask):
-        if shape[axis + place] != length:
+        # An axis of length 0 selects nothing, of an axis of any length.
+        if length and shape[axis + place] != length:
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis + place}; "
                 f"size of axis is {shape[axis + place]} but size of corresponding "
