@@ -7,22 +7,17 @@ brings numba and numexpr; PyTorch and JAX are up to you).
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import platform
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from peers import NAMES, adders, chains, installed
+from report import Row, milliseconds, parser, report
 from timing import in_child, in_turn
 
 import dcarray as dc
@@ -32,29 +27,9 @@ MiB = 1 << 20
 CHAIN = "exp(a*b+c)*0.5-sqrt(a)"
 
 
-@dataclass
-class Row:
-    """One line of the table.
-
-    ``met`` is None for what is only reported, ``figures`` has the plain numbers.
-    """
-
-    what: str
-    measured: str
-    bar: str = ""
-    met: bool | None = None
-    figures: dict[str, Any] = field(default_factory=dict)
-
-
 def inputs(size: int) -> tuple[np.ndarray[Any, Any], ...]:
     generator = np.random.default_rng(7)
     return tuple(generator.random(size, dtype=np.float32) for _ in range(3))
-
-
-def milliseconds(seconds: float) -> str:
-    if seconds < 1e-4:
-        return f"{1e6 * seconds:.3g} µs"
-    return f"{1e3 * seconds:.3g} ms"
 
 
 # ----------------------------------------------------------------------------- speed
@@ -389,52 +364,11 @@ def measure() -> Iterator[Row]:
     yield from pool_rows()
 
 
-def environment() -> dict[str, Any]:
-    packages = {}
-    for name in ("dcarray", "numpy", "llvmlite", *NAMES):
-        try:
-            packages[name] = version(name)
-        except PackageNotFoundError:
-            packages[name] = "not installed"
-    return {
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "threads": len(os.sched_getaffinity(0)),
-        "packages": packages,
-    }
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", metavar="FILE", help="save the figures")
-    options = parser.parse_args()
-    from rich.console import Console
-    from rich.table import Table
-
-    about = environment()
-    table = Table(
-        title=f"CPU, {about['threads']} threads, NumPy {np.__version__}",
-        title_justify="left",
-    )
-    for heading in ("what", "measured", "bar", "met"):
-        table.add_column(heading, overflow="fold")
-    rows = []
-    console = Console(stderr=True)
-    with console.status("measuring ...") as status:
-        for row in measure():
-            status.update(row.what.strip())
-            rows.append(row)
-            met = {True: "[green]yes[/]", False: "[red]NO[/]", None: ""}[row.met]
-            table.add_row(row.what, row.measured, row.bar, met)
-    shown = Console()
-    if not shown.is_terminal:
-        shown = Console(width=116)
-    shown.print(table)
-    if options.json:
-        saved = {**about, "rows": [asdict(row) for row in rows]}
-        Path(options.json).write_text(json.dumps(saved, indent=1))
-    return 0 if all(row.met is not False for row in rows) else 1
+    options = parser(__doc__).parse_args()
+    threads = len(os.sched_getaffinity(0))
+    title = f"CPU, {threads} threads, NumPy {np.__version__}"
+    return report(title, measure(), options.json, ("llvmlite", *NAMES))
 
 
 if __name__ == "__main__":

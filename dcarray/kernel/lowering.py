@@ -15,7 +15,7 @@ import numpy as np
 
 from . import nodes
 from .splice import Parts, Writer, taken_names
-from .walk import expressions, parts, statements
+from .walk import census
 
 __all__ = ["Lowering", "Parts", "convert", "involves"]
 
@@ -240,12 +240,4 @@ def convert(operand: nodes.Scalar, dtype: DType) -> nodes.Scalar:
 
 def involves(kernel: nodes.Kernel, wanted: Callable[[DType], bool]) -> bool:
     """Whether there is a parameter, element or value of such a dtype."""
-    found = {item.dtype for item in kernel.parameters}
-    given = list(kernel.results)
-    for node in statements(kernel.body):
-        given.extend(expressions(node))
-        if isinstance(node, nodes.Shared):
-            found.add(node.dtype)
-    for item in given:
-        found.update(part.dtype for part in parts(item))
-    return any(map(wanted, found))
+    return any(map(wanted, census(kernel).dtypes))

@@ -18,7 +18,7 @@ from .elementary import ELEMENTARY
 from .formats import HALF
 from .lowering import Lowering, Parts
 from .verify import verify
-from .walk import expressions, parts, statements
+from .walk import census
 
 __all__ = ["REPLACEMENTS", "replace"]
 
@@ -42,12 +42,9 @@ def replace(kernel: nodes.Kernel, names: Collection[str]) -> nodes.Kernel:
     It is to be lowered before: the functions take no complex numbers and no halves.
     """
     wanted = {name: REPLACEMENTS[name] for name in names}
-    found = [item for node in statements(kernel.body) for item in expressions(node)]
-    for item in (*found, *kernel.results):
-        for part in parts(item):
-            if isinstance(part, nodes.Apply) and part.primitive in wanted:
-                return verify(_Replacing(kernel, wanted).run())
-    return kernel
+    if census(kernel).primitives.isdisjoint(wanted):
+        return kernel
+    return verify(_Replacing(kernel, wanted).run())
 
 
 class _Replacing(Lowering):

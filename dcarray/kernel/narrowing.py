@@ -6,7 +6,6 @@ device without doubles can do that as soon as each of them is rounded first.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -17,9 +16,9 @@ from .rewrite import fold_constants
 from .verify import verify
 from .walk import (
     assigned,
+    census,
     children,
     expressions,
-    parts,
     rebuild,
     rebuild_statement,
     statements,
@@ -28,18 +27,15 @@ from .walk import (
 __all__ = ["round_early"]
 
 DType: TypeAlias = np.dtype[Any]
-Use: TypeAlias = DType | str | None
-"""What becomes of a double: a dtype that it is rounded to, a variable that it is chosen
-for, or something else."""
-
 DOUBLE = np.dtype(np.float64)
 SINGLE = np.dtype(np.float32)
+ROUNDED = ""
 
 
 def round_early(kernel: nodes.Kernel) -> nodes.Kernel:
     """The kernel, in which a choice between doubles that is rounded to float32 is a
     choice between numbers of float32.  The values are the same."""
-    if not any(_is_rounding(node) for node in _all(kernel)):
+    if (DOUBLE, SINGLE) not in census(kernel).casts:
         return kernel
     singles = _singles(kernel)
 
@@ -68,15 +64,6 @@ def round_early(kernel: nodes.Kernel) -> nodes.Kernel:
         return tuple(found)
 
     return verify(fold_constants(replace(kernel, body=body(kernel.body))))
-
-
-def _all(kernel: nodes.Kernel) -> list[nodes.Scalar]:
-    return [
-        part
-        for node in statements(kernel.body)
-        for item in expressions(node)
-        for part in parts(item)
-    ]
 
 
 def _is_rounding(node: nodes.Scalar) -> bool:
@@ -108,27 +95,48 @@ def _singles(kernel: nodes.Kernel) -> set[str]:
         and node.name not in variables
     ]
     chosen = {node.name for node in lets}
-    uses: dict[str, set[Use]] = defaultdict(set)
+    uses = _Uses()
     for node in statements(kernel.body):
-        is_let = isinstance(node, nodes.Let) and node.name in chosen
-        for item in expressions(node):
-            _note(item, node.name if is_let else None, uses)  # type: ignore[union-attr]
-    found: set[str] = set()
+        if isinstance(node, nodes.Let) and node.name in chosen:
+            uses.note(node.value, node.name)
+        else:
+            for item in expressions(node):
+                uses.note(item, None)
+    found = {ROUNDED}
     # What a variable is chosen for is defined after it.
     for let in reversed(lets):
-        if all(use == SINGLE or use in found for use in uses[let.name]):
+        if let.name not in uses.other and uses.chosen.get(let.name, found) <= found:
             found.add(let.name)
     return found
 
 
-def _note(node: nodes.Scalar, use: Use, uses: dict[str, set[Use]]) -> None:
-    if isinstance(node, nodes.Name):
-        uses[node.name].add(use)
-    elif isinstance(node, nodes.Select) and node.dtype == DOUBLE:
-        _note(node.condition, None, uses)
-        _note(node.when_true, use, uses)
-        _note(node.when_false, use, uses)
-    else:
-        inner = SINGLE if _is_rounding(node) else None
-        for item in children(node):
-            _note(item, inner, uses)
+class _Uses:
+    """What becomes of variables, besides being rounded.
+
+    Attributes
+    ----------
+    chosen : dict
+        The variables that one is chosen for, `ROUNDED` where it is rounded.
+    other : set of str
+        Variables of which something else becomes.
+    """
+
+    def __init__(self) -> None:
+        self.chosen: dict[str, set[str]] = {}
+        self.other: set[str] = set()
+
+    def note(self, node: nodes.Scalar, target: str | None) -> None:
+        """An expression that is chosen for a variable, or for something else."""
+        if isinstance(node, nodes.Name):
+            if target is None:
+                self.other.add(node.name)
+            else:
+                self.chosen.setdefault(node.name, set()).add(target)
+        elif isinstance(node, nodes.Select) and node.dtype == DOUBLE:
+            self.note(node.condition, None)
+            self.note(node.when_true, target)
+            self.note(node.when_false, target)
+        else:
+            inner = ROUNDED if _is_rounding(node) else None
+            for item in children(node):
+                self.note(item, inner)

@@ -246,12 +246,16 @@ class Kernel:
 
     ``results`` is used by scalar functions (op bodies): the expressions that they
     return, one for each output.  Array kernels return nothing and store instead.
+    ``memo`` holds what passes found out about it, and is no part of it.
     """
 
     name: str
     parameters: tuple[Value | Array, ...]
     body: Body
     results: tuple[Scalar, ...] = ()
+    memo: dict[str, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:

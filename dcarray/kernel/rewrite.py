@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +23,6 @@ from .walk import (
     rebuild_body,
     rebuild_statement,
     statements,
-    used,
     with_children,
 )
 
@@ -37,10 +37,17 @@ __all__ = [
 
 
 def simplify(kernel: nodes.Kernel) -> nodes.Kernel:
-    """Constants folded, every value computed once, nothing computed in vain."""
+    """Constants folded, every value computed once, nothing computed in vain.
+
+    A kernel that this gave is given back as it is.
+    """
+    if "simple" in kernel.memo:
+        return kernel
     kernel = verify(fold_constants(kernel))
     kernel = verify(share_subexpressions(kernel))
-    return verify(eliminate_dead(kernel))
+    kernel = verify(eliminate_dead(kernel))
+    kernel.memo["simple"] = True
+    return kernel
 
 
 def fold_constants(kernel: nodes.Kernel) -> nodes.Kernel:
@@ -51,7 +58,7 @@ def fold_constants(kernel: nodes.Kernel) -> nodes.Kernel:
     def change(node: nodes.Scalar) -> nodes.Scalar:
         if isinstance(node, nodes.Name):
             return known.get(node.name, node)
-        return _fold(node)
+        return node if isinstance(node, nodes.Constant) else _fold(node)
 
     def done(node: nodes.Statement) -> None:
         if not isinstance(node, nodes.Let) or node.name in variables:
@@ -65,19 +72,18 @@ def fold_constants(kernel: nodes.Kernel) -> nodes.Kernel:
 
 
 def _fold(node: nodes.Scalar) -> nodes.Scalar:
+    if isinstance(node, nodes.Apply):
+        for argument in node.arguments:
+            if not isinstance(argument, nodes.Constant):
+                return node
+        values = [np.asarray(x.value, x.dtype) for x in node.arguments]  # type: ignore[union-attr]
+        with np.errstate(all="ignore"):
+            found = np.asarray(PRIMITIVES[node.primitive].numpy(*values))
+        return nodes.Constant(found.astype(node.dtype).item(), node.dtype)
     if isinstance(node, nodes.Select):
         if isinstance(node.condition, nodes.Constant):
             return node.when_true if node.condition.value else node.when_false
         return node.when_true if node.when_true == node.when_false else node
-    if isinstance(node, nodes.Apply):
-        values = []
-        for argument in node.arguments:
-            if not isinstance(argument, nodes.Constant):
-                return node
-            values.append(np.asarray(argument.value, argument.dtype))
-        with np.errstate(all="ignore"):
-            found = np.asarray(PRIMITIVES[node.primitive].numpy(*values))
-        return nodes.Constant(found.astype(node.dtype).item(), node.dtype)
     if isinstance(node, nodes.Cast) and isinstance(node.argument, nodes.Constant):
         value = np.asarray(node.argument.value, node.argument.dtype)
         with np.errstate(all="ignore"):
@@ -121,10 +127,12 @@ class _Sharing:
         """Whether ``node``, with atoms as operands, means the same later on."""
         if isinstance(node, nodes.Load):
             return False
-        return not any(
-            isinstance(item, nodes.Name) and item.name in self.variables
-            for item in (node, *children(node))
-        )
+        if not self.variables:
+            return True
+        for item in (node, *children(node)):
+            if isinstance(item, nodes.Name) and item.name in self.variables:
+                return False
+        return True
 
     def operation(
         self,
@@ -135,8 +143,12 @@ class _Sharing:
         """``node`` with names or constants as operands."""
         if isinstance(node, nodes.Name):
             return self.alias.get(node.name, node)
-        operands = [self.atom(item, known, out) for item in children(node)]
-        return with_children(node, operands) if operands else node
+        given = children(node)
+        operands = [self.atom(item, known, out) for item in given]
+        for new, old in zip(operands, given, strict=True):
+            if new is not old:
+                return with_children(node, operands)
+        return node
 
     def atom(
         self,
@@ -145,6 +157,10 @@ class _Sharing:
         out: list[nodes.Statement],
     ) -> nodes.Scalar:
         """A name or a constant for the value of ``node``."""
+        if isinstance(node, nodes.Name):
+            return self.alias.get(node.name, node)
+        if isinstance(node, nodes.Constant):
+            return node
         found = self.operation(node, known, out)
         if isinstance(found, (nodes.Name, nodes.Constant)):
             return found
@@ -165,11 +181,11 @@ class _Sharing:
                 self.let(node, known, out)
             elif isinstance(node, nodes.Assign):
                 value = self.operation(node.value, known, out)
-                out.append(replace(node, value=value))
+                out.append(nodes.Assign(node.name, value))
             elif isinstance(node, nodes.Store):
                 index = self.atom(node.index, known, out)
                 value = self.atom(node.value, known, out)
-                out.append(replace(node, index=index, value=value))
+                out.append(nodes.Store(node.array, index, value))
             elif isinstance(node, nodes.Atomic):
                 operands = [self.atom(item, known, out) for item in expressions(node)]
                 index, value, *rest = operands
@@ -206,45 +222,52 @@ class _Sharing:
         out: list[nodes.Statement],
     ) -> None:
         value = self.operation(node.value, known, out)
-        name = nodes.Name(node.name, value.dtype)
         if node.name not in self.variables and self.steady(value):
             if isinstance(value, (nodes.Name, nodes.Constant)):
                 self.alias[node.name] = value
                 return
-            if value in known:
-                self.alias[node.name] = known[value]
+            name = nodes.Name(node.name, value.dtype)
+            before = known.setdefault(value, name)
+            if before is not name:
+                self.alias[node.name] = before
                 return
-            known[value] = name
-        out.append(nodes.Let(node.name, value))
+        out.append(node if value is node.value else nodes.Let(node.name, value))
 
 
 def eliminate_dead(kernel: nodes.Kernel) -> nodes.Kernel:
     """Remove variables that no result or store depends on, and branches and loops
     that are left without effect."""
     live = set(names(*kernel.results))
+    seen: set[int] = set()
     while True:
         before = len(live)
-        _enliven(kernel.body, live)
+        _enliven(kernel.body, live, seen)
         if len(live) == before:
             return replace(kernel, body=_living(kernel.body, live))
 
 
-def _enliven(body: nodes.Body, live: set[str]) -> bool:
-    """Add the names that living statements read; whether there is such a statement."""
+def _enliven(body: nodes.Body, live: set[str], seen: set[int]) -> bool:
+    """Add the names that living statements read; whether there is such a statement.
+
+    ``seen`` has the statements whose names were added, by identity.
+    """
     effect = False
     # From the end: what a statement reads comes before it, but for loops.
     for node in reversed(body):
         if isinstance(node, (nodes.Let, nodes.Assign)):
             alive = node.name in live
         elif isinstance(node, (nodes.For, nodes.While)):
-            alive = _enliven(node.body, live)
+            alive = _enliven(node.body, live, seen)
         elif isinstance(node, nodes.If):
-            alive = any([_enliven(node.body, live), _enliven(node.otherwise, live)])
+            inner = _enliven(node.body, live, seen)
+            alive = _enliven(node.otherwise, live, seen) or inner
         else:
             alive = True
         if alive:
             effect = True
-            live.update(names(*expressions(node)))
+            if id(node) not in seen:
+                seen.add(id(node))
+                live.update(names(*expressions(node)))
     return effect
 
 
@@ -253,13 +276,18 @@ def _living(body: nodes.Body, live: set[str]) -> nodes.Body:
     for node in body:
         if isinstance(node, (nodes.Let, nodes.Assign)) and node.name not in live:
             continue
-        if isinstance(node, (nodes.For, nodes.While)):
-            node = replace(node, body=_living(node.body, live))
+        if isinstance(node, nodes.For):
+            body = _living(node.body, live)
+            node = nodes.For(node.name, node.start, node.stop, node.step, body)
+            if not body:
+                continue
+        elif isinstance(node, nodes.While):
+            node = nodes.While(node.condition, _living(node.body, live))
             if not node.body:
                 continue
         elif isinstance(node, nodes.If):
-            inner = _living(node.body, live)
-            node = replace(node, body=inner, otherwise=_living(node.otherwise, live))
+            otherwise = _living(node.otherwise, live)
+            node = nodes.If(node.condition, _living(node.body, live), otherwise)
             if not node.body and not node.otherwise:
                 continue
         kept.append(node)
@@ -272,30 +300,31 @@ def inline_single_uses(kernel: nodes.Kernel) -> nodes.Kernel:
     Renderers that make text use it, for expressions that can be read.  Values move
     neither into loops nor past an assignment to what they are made of.
     """
+    compound = (nodes.For, nodes.While, nodes.If)
+    inner = statements(tuple([x for x in kernel.body if isinstance(x, compound)]))
+    stays = set(names(*[item for node in inner for item in expressions(node)]))
     variables = assigned(kernel.body)
-    count = used(kernel)
+    flat = [node for node in kernel.body if not isinstance(node, compound)]
+    read = [item for node in flat for item in expressions(node)]
+    count = Counter(names(*read, *kernel.results))
     inlined: dict[str, nodes.Scalar] = {}
 
     def moved(node: nodes.Scalar) -> nodes.Scalar:
         return inlined.get(node.name, node) if isinstance(node, nodes.Name) else node
 
-    inside = {
-        name
-        for node in kernel.body
-        if isinstance(node, (nodes.For, nodes.While, nodes.If))
-        for part in statements((node,))
-        for name in names(*expressions(part))
-    }
     body: list[nodes.Statement] = []
     for node in kernel.body:
+        if isinstance(node, compound):
+            body.append(node)
+            continue
         node = rebuild_statement(node, moved)
         if isinstance(node, nodes.Let) and count[node.name] == 1:
-            loads = any(isinstance(part, nodes.Load) for part in parts(node.value))
-            reads = {node.name, *names(node.value)}
-            stays = node.name in inside or reads & variables
-            if not stays and not loads:
+            found = parts(node.value)
+            loads = any(isinstance(part, nodes.Load) for part in found)
+            changes = not variables.isdisjoint((node.name, *names(node.value)))
+            if node.name not in stays and not changes and not loads:
                 inlined[node.name] = node.value
                 continue
         body.append(node)
-    results = tuple(rebuild(item, moved) for item in kernel.results)
+    results = tuple([rebuild(item, moved) for item in kernel.results])
     return replace(kernel, body=tuple(body), results=results)

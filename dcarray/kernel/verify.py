@@ -71,16 +71,19 @@ class _Checker:
         stack = [node]
         while stack:
             item = stack.pop()
-            if isinstance(item, nodes.Constant):
-                fits = isinstance(item.value, _VALUES[item.dtype.kind])
-                self.rule("a constant has a value of its dtype", fits, item)
-            elif isinstance(item, nodes.Name):
-                self.rule("a name is defined before its use", item.name in scope, item)
-                same = scope[item.name] == item.dtype
-                self.rule("a name has the dtype of its definition", same, item)
+            if isinstance(item, nodes.Name):
+                found = scope.get(item.name)
+                if found is not item.dtype:
+                    known = found is not None
+                    self.rule("a name is defined before its use", known, item)
+                    same = found == item.dtype
+                    self.rule("a name has the dtype of its definition", same, item)
             elif isinstance(item, nodes.Apply):
                 self.apply(item)
-                stack.extend(item.arguments)
+                stack += item.arguments
+            elif isinstance(item, nodes.Constant):
+                fits = isinstance(item.value, _VALUES[item.dtype.kind])
+                self.rule("a constant has a value of its dtype", fits, item)
             elif isinstance(item, nodes.Cast):
                 differs = item.argument.dtype != item.dtype
                 self.rule("a cast changes the dtype", differs, item)
@@ -89,9 +92,9 @@ class _Checker:
                 boolean = item.condition.dtype == BOOL
                 self.rule("a condition is a bool", boolean, item)
                 sides = (item.when_true.dtype, item.when_false.dtype)
-                same = all(side == item.dtype for side in sides)
+                same = sides == (item.dtype, item.dtype)
                 self.rule("both sides of a select have its dtype", same, item)
-                stack.extend((item.condition, item.when_true, item.when_false))
+                stack += (item.condition, item.when_true, item.when_false)
             elif isinstance(item, nodes.Index):
                 known = item.kind in nodes.INDEX_KINDS and item.axis in (0, 1, 2)
                 self.rule("an index is one of a grid", known, item)
@@ -101,9 +104,11 @@ class _Checker:
                 stack.append(item.index)
 
     def apply(self, node: nodes.Apply) -> None:
-        known = node.primitive in PRIMITIVES
-        self.rule("a primitive is known", known, node)
-        inputs = tuple(argument.dtype for argument in node.arguments)
+        inputs = tuple([argument.dtype for argument in node.arguments])
+        loop = (node.primitive, inputs, node.dtype)
+        if loop in _LOOPS:
+            return
+        self.rule("a primitive is known", node.primitive in PRIMITIVES, node)
         try:
             *wanted, result = loop_dtypes(node.primitive, inputs)
         except TypeError as error:
@@ -113,6 +118,7 @@ class _Checker:
             ) from None
         fits = tuple(wanted) == inputs and result == node.dtype
         self.rule("arguments and result have the dtypes of one loop", fits, node)
+        _LOOPS.add(loop)
 
     def element(
         self, array: str, index: nodes.Scalar, dtype: DType, where: object
@@ -187,6 +193,9 @@ class _Checker:
         self.taken.add(name)
         scope[name] = dtype
 
+
+_LOOPS: set[tuple[str, tuple[DType, ...], DType]] = set()
+"""What was found to be a loop: a primitive, its arguments, its result."""
 
 _VALUES: dict[str, tuple[type, ...]] = {
     "b": (bool,),

@@ -1,16 +1,24 @@
-"""Walking over the IR: its parts in order, and copies with parts changed."""
+"""Walking over the IR: its parts in order, and copies with parts changed.
+
+Every pass walks over every kernel: what is here returns lists, looks at the most
+frequent kinds of nodes first, and makes no copy of what stays as it is.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from . import nodes
 
 __all__ = [
+    "Census",
     "assigned",
+    "census",
     "children",
     "expressions",
     "names",
@@ -18,17 +26,21 @@ __all__ = [
     "rebuild",
     "rebuild_body",
     "rebuild_statement",
+    "scalars",
     "statements",
     "used",
     "with_children",
 ]
 
+DType: TypeAlias = np.dtype[Any]
 Rewrite: TypeAlias = Callable[[nodes.Scalar], nodes.Scalar]
 Notify: TypeAlias = Callable[[nodes.Statement], None]
 
 
 def children(node: nodes.Scalar) -> tuple[nodes.Scalar, ...]:
     """The operands of an expression."""
+    if isinstance(node, (nodes.Name, nodes.Constant)):
+        return ()
     if isinstance(node, nodes.Apply):
         return node.arguments
     if isinstance(node, nodes.Cast):
@@ -43,13 +55,13 @@ def children(node: nodes.Scalar) -> tuple[nodes.Scalar, ...]:
 def with_children(node: nodes.Scalar, operands: list[nodes.Scalar]) -> nodes.Scalar:
     """The same expression over other operands."""
     if isinstance(node, nodes.Apply):
-        return replace(node, arguments=tuple(operands))
+        return nodes.Apply(node.primitive, tuple(operands), node.dtype)
     if isinstance(node, nodes.Cast):
-        return replace(node, argument=operands[0])
+        return nodes.Cast(operands[0], node.dtype)
     if isinstance(node, nodes.Select):
         return nodes.Select(operands[0], operands[1], operands[2], node.dtype)
     if isinstance(node, nodes.Load):
-        return replace(node, index=operands[0])
+        return nodes.Load(node.array, operands[0], node.dtype)
     return node
 
 
@@ -58,8 +70,10 @@ def rebuild(node: nodes.Scalar, change: Rewrite) -> nodes.Scalar:
     operands = children(node)
     if operands:
         changed = [rebuild(item, change) for item in operands]
-        if any(new is not old for new, old in zip(changed, operands)):
-            node = with_children(node, changed)
+        for new, old in zip(changed, operands, strict=True):
+            if new is not old:
+                node = with_children(node, changed)
+                break
     return change(node)
 
 
@@ -67,15 +81,22 @@ def rebuild_statement(
     node: nodes.Statement, change: Rewrite, done: Notify | None = None
 ) -> nodes.Statement:
     """``change`` applied to every expression of a statement, bodies included."""
-    if isinstance(node, (nodes.Let, nodes.Assign)):
-        return replace(node, value=rebuild(node.value, change))
+    if isinstance(node, nodes.Let):
+        value = rebuild(node.value, change)
+        return node if value is node.value else nodes.Let(node.name, value)
+    if isinstance(node, nodes.Assign):
+        return nodes.Assign(node.name, rebuild(node.value, change))
     if isinstance(node, nodes.Store):
-        index = rebuild(node.index, change)
-        return replace(node, index=index, value=rebuild(node.value, change))
+        index, value = rebuild(node.index, change), rebuild(node.value, change)
+        if index is node.index and value is node.value:
+            return node
+        return nodes.Store(node.array, index, value)
     if isinstance(node, nodes.Atomic):
         index, value = rebuild(node.index, change), rebuild(node.value, change)
         expected = None if node.expected is None else rebuild(node.expected, change)
-        return replace(node, index=index, value=value, expected=expected)
+        return nodes.Atomic(
+            node.operation, node.array, index, value, node.result, expected
+        )
     if isinstance(node, nodes.For):
         start = rebuild(node.start, change)
         stop = rebuild(node.stop, change)
@@ -107,14 +128,21 @@ def rebuild_body(
     return tuple(rebuilt)
 
 
-def statements(body: nodes.Body) -> Iterator[nodes.Statement]:
-    """Every statement, also those inside others."""
+def statements(body: nodes.Body) -> list[nodes.Statement]:
+    """Every statement, each followed by those inside it."""
+    found: list[nodes.Statement] = []
+    _collect(body, found)
+    return found
+
+
+def _collect(body: nodes.Body, found: list[nodes.Statement]) -> None:
     for node in body:
-        yield node
-        if isinstance(node, (nodes.For, nodes.While, nodes.If)):
-            yield from statements(node.body)
-        if isinstance(node, nodes.If):
-            yield from statements(node.otherwise)
+        found.append(node)
+        if isinstance(node, (nodes.For, nodes.While)):
+            _collect(node.body, found)
+        elif isinstance(node, nodes.If):
+            _collect(node.body, found)
+            _collect(node.otherwise, found)
 
 
 def expressions(node: nodes.Statement) -> tuple[nodes.Scalar, ...]:
@@ -133,13 +161,28 @@ def expressions(node: nodes.Statement) -> tuple[nodes.Scalar, ...]:
     return ()
 
 
-def parts(node: nodes.Scalar) -> Iterator[nodes.Scalar]:
-    """An expression and everything below it."""
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        yield item
-        stack.extend(children(item))
+def parts(*given: nodes.Scalar) -> list[nodes.Scalar]:
+    """Expressions and everything below them."""
+    found = list(given)
+    for item in found:  # grows
+        if isinstance(item, (nodes.Name, nodes.Constant)):
+            continue
+        if isinstance(item, nodes.Apply):
+            found += item.arguments
+        else:
+            found += children(item)
+    return found
+
+
+def scalars(kernel: nodes.Kernel) -> list[nodes.Scalar]:
+    """Every expression of a kernel, and everything below it."""
+    found = list(kernel.results)
+    for node in statements(kernel.body):
+        if isinstance(node, nodes.Let):
+            found.append(node.value)
+        else:
+            found += expressions(node)
+    return parts(*found)
 
 
 def assigned(body: nodes.Body) -> set[str]:
@@ -147,17 +190,64 @@ def assigned(body: nodes.Body) -> set[str]:
     return {node.name for node in statements(body) if isinstance(node, nodes.Assign)}
 
 
-def names(*found: nodes.Scalar) -> Iterator[str]:
+def names(*found: nodes.Scalar) -> list[str]:
     """The names that expressions read, each as often as it is read."""
-    for expression in found:
-        for part in parts(expression):
-            if isinstance(part, nodes.Name):
-                yield part.name
+    return [part.name for part in parts(*found) if isinstance(part, nodes.Name)]
 
 
 def used(kernel: nodes.Kernel) -> Counter[str]:
     """How often each name is read."""
-    count = Counter(names(*kernel.results))
+    return Counter(
+        [part.name for part in scalars(kernel) if isinstance(part, nodes.Name)]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """What there is in a kernel.
+
+    Attributes
+    ----------
+    dtypes : frozenset of dtype
+        Of parameters, elements and values.
+    primitives : frozenset of str
+    casts : frozenset of (dtype, dtype)
+        From, to.
+    """
+
+    dtypes: frozenset[DType]
+    primitives: frozenset[str]
+    casts: frozenset[tuple[DType, DType]]
+
+
+def census(kernel: nodes.Kernel) -> Census:
+    """What there is in a kernel, counted once: a pass that has nothing to do need not
+    walk."""
+    known: Census | None = kernel.memo.get("census")
+    if known is None:
+        known = kernel.memo["census"] = _census(kernel)
+    return known
+
+
+def _census(kernel: nodes.Kernel) -> Census:
+    dtypes = {item.dtype for item in kernel.parameters}
+    primitives: set[str] = set()
+    casts: set[tuple[DType, DType]] = set()
+    found = list(kernel.results)
     for node in statements(kernel.body):
-        count.update(names(*expressions(node)))
-    return count
+        if isinstance(node, nodes.Let):
+            found.append(node.value)
+        else:
+            found += expressions(node)
+            if isinstance(node, nodes.Shared):
+                dtypes.add(node.dtype)
+    for item in parts(*found):
+        # A name has the dtype of its definition.
+        if isinstance(item, nodes.Name):
+            continue
+        dtypes.add(item.dtype)
+        if isinstance(item, nodes.Apply):
+            primitives.add(item.primitive)
+        elif isinstance(item, nodes.Cast):
+            casts.add((item.argument.dtype, item.dtype))
+    return Census(frozenset(dtypes), frozenset(primitives), frozenset(casts))

@@ -105,6 +105,7 @@ class _Writer:
     def __init__(self, kernel: nodes.Kernel, dialect: Dialect) -> None:
         self.kernel = kernel
         self.dialect = dialect
+        self.reserved = dialect.reserved
         self.lines: list[str] = []
         self.helpers: dict[str, str] = {}
         self.shared = [
@@ -170,7 +171,7 @@ class _Writer:
         return self.dialect.restrict if getattr(item, "apart", False) else ""
 
     def name(self, name: str) -> str:
-        return f"{name}_" if name in self.dialect.reserved else name
+        return f"{name}_" if name in self.reserved else name
 
     def type_of(self, dtype: DType, variable: bool = False) -> str:
         if variable and dtype.kind == "b":
@@ -279,6 +280,8 @@ class _Writer:
     def scalar(self, node: nodes.Scalar) -> str:
         if isinstance(node, nodes.Name):
             return self.name(node.name)
+        if isinstance(node, nodes.Apply):
+            return self.apply(node)
         if isinstance(node, nodes.Constant):
             return self.constant(node)
         if isinstance(node, nodes.Index):
@@ -294,12 +297,10 @@ class _Writer:
                 for item in (node.condition, node.when_true, node.when_false)
             )
             return f"({condition} ? {x} : {y})"
-        if isinstance(node, nodes.Cast):
-            source = node.argument
-            if isinstance(source, nodes.Load) and _is_half(source.dtype):
-                return self.scalar(source)  # a load makes a float of it
-            return self.cast(self.scalar(source), source.dtype, node.dtype)
-        return self.apply(node)
+        source = node.argument
+        if isinstance(source, nodes.Load) and _is_half(source.dtype):
+            return self.scalar(source)  # a load makes a float of it
+        return self.cast(self.scalar(source), source.dtype, node.dtype)
 
     def load(self, node: nodes.Load) -> str:
         name, index = self.name(node.array), self.scalar(node.index)
@@ -348,22 +349,20 @@ class _Writer:
         given = [self.scalar(item) for item in node.arguments]
         first = node.arguments[0].dtype
         name = node.primitive
-        functions = self.dialect.functions
-        template = functions.get(f"{name}:{code_of(first)}")
-        if template is None and first.kind == "f":
-            template = functions.get(name)
-        if template is not None:
+        template = self.dialect.template(name, first)
+        if template:
             return template.format(*given, T=self.type_of(node.dtype, variable=True))
         if name == "popcount":
-            text = functions["popcount"].format(*given)
+            text = self.dialect.functions["popcount"].format(*given)
             return f"(({self.type_of(node.dtype)})({text}))"
-        if first.kind == "b":
-            return self.logic(name, given)
-        if name in _INFIX and first.kind == "f":
+        kind = first.kind
+        if kind == "f" and name in _INFIX:
             return f"({given[0]} {_INFIX[name]} {given[1]})"
-        if name == "negative" and first.kind == "f":
+        if kind == "b":
+            return self.logic(name, given)
+        if name == "negative" and kind == "f":
             return f"(-{given[0]})"
-        if first.kind in "iu":
+        if kind in "iu":
             return self.integer(name, given, node)
         raise UnsupportedError(
             f"{self.kernel.name}: {self.dialect.name} cannot spell {name} of {first}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ _WORDS = (
 )
 
 
+@cache
 def code_of(dtype: DType) -> str:
     """Kind and bytes, ``"f4"``: C's types do not depend on NumPy's two names for one
     integer."""
@@ -122,6 +123,21 @@ class Dialect:
             The language has none.
         """
         return self.types[code_of(dtype)]
+
+    def template(self, primitive: str, dtype: DType) -> str:
+        """The template of a primitive of arguments of a dtype; empty if none is
+        given."""
+        found = self._templates.get((primitive, dtype))
+        if found is None:
+            found = self.functions.get(f"{primitive}:{code_of(dtype)}", "")
+            if not found and dtype.kind == "f":
+                found = self.functions.get(primitive, "")
+            self._templates[primitive, dtype] = found
+        return found
+
+    @cached_property
+    def _templates(self) -> dict[tuple[str, DType], str]:
+        return {}
 
     @cached_property
     def reserved(self) -> frozenset[str]:
