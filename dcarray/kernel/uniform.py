@@ -11,22 +11,27 @@ from __future__ import annotations
 from . import nodes
 from .walk import expressions, parts, statements
 
-__all__ = ["stray_barrier"]
+__all__ = ["Survey", "stray_barrier", "surveyed"]
 
 
 def stray_barrier(kernel: nodes.Kernel) -> nodes.Barrier | None:
     """The first barrier that some items of a group may reach and others not."""
     if not any(isinstance(item, nodes.Barrier) for item in statements(kernel.body)):
         return None
-    found = _Survey()
+    return surveyed(kernel).stray
+
+
+def surveyed(kernel: nodes.Kernel) -> Survey:
+    """What differs between the items of a group."""
+    found = Survey()
     count = -1
     while count != len(found.varying):
         count = len(found.varying)
         found.body(kernel.body, True)
-    return found.stray
+    return found
 
 
-class _Survey:
+class Survey:
     """Names that differ between the items of a group; they only become more."""
 
     def __init__(self) -> None:

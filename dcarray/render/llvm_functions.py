@@ -42,6 +42,12 @@ def library_functions(text: str) -> set[str]:
     return set(re.findall(r"^declare \S+ @(?!llvm\.)(\w+)\(", text, re.MULTILINE))
 
 
+def has_instructions(node: Apply) -> bool:
+    """Whether an operation is done for many elements at once, and calls nothing."""
+    known = TEMPLATES.get(kind_of(node.arguments[0].dtype), {})
+    return node.primitive in known and not node.primitive.startswith("truncate_")
+
+
 def type_of(dtype: DType) -> str:
     """LLVM's type of a scalar."""
     if dtype.kind == "f" and dtype.itemsize == 2:
@@ -98,7 +104,8 @@ class GridScalars(ScalarWriter):
     def assign(self, name: str, value: str, dtype: DType) -> None:
         """Give a variable a value."""
         place = self.variable(name, dtype)
-        self.lines.append(f"store {type_of(dtype)} {value}, ptr {place}")
+        mark = _ACCESS if name in self.slots else ""
+        self.lines.append(f"store {type_of(dtype)} {value}, ptr {place}{mark}")
 
     # -------------------------------------------------------------------- elements
     def element(self, array: str, index: Scalar) -> str:
@@ -138,7 +145,9 @@ class GridScalars(ScalarWriter):
             if known is not None:
                 return known
             place = self.variable(scalar.name, scalar.dtype)
-            return self._line(f"{{n}} = load {type_of(scalar.dtype)}, ptr {place}")
+            mark = _ACCESS if scalar.name in self.slots else ""
+            kind = type_of(scalar.dtype)
+            return self._line(f"{{n}} = load {kind}, ptr {place}{mark}")
         if isinstance(scalar, Load):
             return self.load(scalar)
         if isinstance(scalar, Index):

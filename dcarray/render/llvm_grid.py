@@ -4,7 +4,8 @@ The items of a group run in a loop.  Where they meet at a barrier, the loop ends
 another one begins: a kernel is split into *regions* between barriers, and a variable
 that more than one region knows is an array with an element for each item.  Loops and
 branches with a barrier inside are the group's own; their conditions are the same for
-all items, so that the first one is asked.
+all items, so that the first one is asked.  So are loops of mere arithmetic that have as
+many rounds for all items: a round of all of them is vector code.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from ..errors import UnsupportedError
 from ..kernel import nodes
 from ..kernel.lower import lower
 from ..kernel.walk import expressions, names, statements
-from .llvm_functions import GridScalars, type_of
-from .llvm_items import meets, placed, within
+from .llvm_functions import GridScalars, has_instructions, type_of
+from .llvm_items import apart, invariants_first, placed, uniform_values, within
 from .llvm_scalar import declarations
 
 __all__ = ["GRID", "render_grid"]
@@ -29,12 +30,15 @@ GRID = "dcarray_grid"
 Inner: TypeAlias = Callable[[nodes.Body], None]
 
 
-def render_grid(kernel: nodes.Kernel) -> tuple[str, int, int]:
+def render_grid(
+    kernel: nodes.Kernel, group: tuple[int, int, int] | None = None
+) -> tuple[str, int, int]:
     """The text of ``void dcarray_grid(ptr words, i64 first, i64 last, ptr scratch)``.
 
     It runs the groups ``first`` to ``last``.  ``words`` holds 8 bytes for each
     parameter of the kernel after `lower`, an address or a number, then the number of
-    groups and the items of a group along three axes.
+    groups and the items of a group along three axes.  Where these are known, as
+    ``group``, short loops over them need no counters.
 
     Returns
     -------
@@ -46,13 +50,20 @@ def render_grid(kernel: nodes.Kernel) -> tuple[str, int, int]:
     UnsupportedError
         An operation that has no spelling here.
     """
-    writer = _Writer(*within(placed(lower(kernel))))
+    ready = invariants_first(placed(lower(kernel)))
+    writer = _Writer(*within(ready), group)
     return writer.text(), 8 * len(writer.slots), writer.fixed
 
 
 class _Writer:
-    def __init__(self, kernel: nodes.Kernel, ends: dict[int, nodes.Scalar]) -> None:
+    def __init__(
+        self,
+        kernel: nodes.Kernel,
+        ends: dict[int, nodes.Scalar],
+        group: tuple[int, int, int] | None,
+    ) -> None:
         self.kernel = kernel
+        self.group = group
         self.lengths = ends
         self.ends = ["%size0", "%size1", "%size2"]
         self.lines: list[str] = []
@@ -63,11 +74,11 @@ class _Writer:
             node for node in statements(kernel.body) if isinstance(node, nodes.Shared)
         ]
         self.fixed = 0
-        self.meets = any(map(meets, kernel.body))
-        self.uniform: set[str] = set()
+        self.apart = apart(kernel, has_instructions)
+        self.uniform = uniform_values(kernel) if self.apart else set()
         self.regions: dict[str, set[int]] = {}
         self.region = 0
-        if self.meets:
+        if self.apart:
             self.survey(kernel.body)
         self.slots = [
             name
@@ -87,10 +98,10 @@ class _Writer:
     def pieces(
         self, body: nodes.Body
     ) -> Iterator[tuple[nodes.Statement | None, nodes.Body]]:
-        """Statements that meet, one by one, and runs of those that do not."""
+        """Statements that a group does together, one by one, and runs of others."""
         run: list[nodes.Statement] = []
         for node in body:
-            if not meets(node):
+            if id(node) not in self.apart:
                 run.append(node)
                 continue
             if run:
@@ -171,9 +182,13 @@ class _Writer:
     def metadata(self) -> list[str]:
         # Between barriers, no item needs what another one does.
         lines = ["!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}']
-        lines.extend(
-            f"!{k + 2} = distinct !{{!{k + 2}, !1}}" for k in range(self.loops)
-        )
+        lines.append('!2 = !{!"llvm.loop.interleave.count", i32 1}')
+        lines.append('!3 = !{!"llvm.loop.unroll.disable"}')
+        # Groups that do things together are small: one vector after the other, and no
+        # row of single items where there could be vectors.
+        known = "!1, !2, !3" if self.apart else "!1"
+        for number in range(4, self.loops + 4):
+            lines.append(f"!{number} = distinct !{{!{number}, {known}}}")
         return lines
 
     def word(self, index: int, name: str, kind: str) -> None:
@@ -198,7 +213,10 @@ class _Writer:
                 self.scalars.names[item.name] = name
         for axis in range(3):
             self.word(count + axis, f"%count{axis}", "i64")
-            self.word(count + 3 + axis, f"%size{axis}", "i64")
+            if self.group is None:
+                self.word(count + 3 + axis, f"%size{axis}", "i64")
+            else:
+                self.put(f"%size{axis} = add i64 0, {self.group[axis]}")
         self.put(
             "%plane = mul i64 %size0, %size1",
             "%items = mul i64 %plane, %size2",
@@ -278,7 +296,7 @@ class _Writer:
         self.scalars.within(item, (x, y, z))
         self.body(run)
         for axis, name in reversed(axes):
-            loop = f", !llvm.loop !{number + 2}" if axis == 0 else ""
+            loop = f", !llvm.loop !{number + 4}" if axis == 0 else ""
             self.put(
                 f"%{name}.next = add i64 %{name}.i, 1",
                 f"store i64 %{name}.next, ptr %at{axis}",

@@ -125,8 +125,8 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     def worse(render: Callable[..., str]) -> Callable[..., str]:
         return lambda *given: render(*given).replace("{", "{ nonsense;", 1)
 
-    def grid(kernel: Any) -> tuple[str, int, int]:
-        text, each, fixed = render_grid(kernel)
+    def grid(*given: Any) -> tuple[str, int, int]:
+        text, each, fixed = render_grid(*given)
         return text + "nonsense\n", each, fixed
 
     render_grid = cpu_kernels.render_grid

@@ -271,6 +271,35 @@ def test_groups_meet_in_loops(device: str) -> None:
     assert got.tolist() == turned.tolist()
 
 
+@dc.kernel
+def rounds(a, weights, out):
+    """Loops with as many rounds for all, and one with fewer for some."""
+    i = global_id(0)
+    n = len(weights)
+    total, most, scale, count = 0.0, 0.0, 1.0, 0
+    for j in range(n):
+        x = a[i, 0] * weights[j] + weights[n - 1]
+        for k in range(6):
+            total += x * k
+            if total > most:
+                most = total
+        scale = scale * 0.5
+        count += 1
+    for j in range(min(i, n)):
+        total += weights[j] * scale
+    out[i, 0] = total
+    out[i, 1] = most + count
+
+
+@pytest.mark.parametrize("size", [0, 7])
+def test_rounds_that_are_the_same_for_all(device: str, size: int) -> None:
+    a, weights = numbers(300, 2), numbers(size)
+    want = np.zeros((300, 2), F32)
+    rounds.interpret(a, weights, want, size=300)
+    got = run(rounds, [a, weights, np.zeros((300, 2), F32)], device, size=300)[2]
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
 # ----------------------------------------------------------- barriers that do not meet
 @dc.kernel
 def apart(x, out):

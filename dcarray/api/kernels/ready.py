@@ -80,10 +80,13 @@ class Ready:
 
 
 def ready(
-    found: Specialised, layout: Callable[[Sizes], tuple[Sizes, Sizes]] | None
+    found: Specialised,
+    group: Sizes,
+    layout: Callable[[Sizes], tuple[Sizes, Sizes]] | None,
 ) -> Ready | None:
     """How to launch a kernel the short way; None if it has none."""
-    code = compiled(found.kernel)
+    x, y, z = (*group, 1, 1)[:3]
+    code = compiled(found.kernel, (x, y, z))
     if code is None or found.sites:
         return None
     words = "="

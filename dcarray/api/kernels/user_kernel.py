@@ -232,11 +232,13 @@ class Kernel:
         if math.prod(lengths):
             launch(found, given, lengths, grid, group, device)
             if key is not None:
-                self._remember(key, found, layout)
+                self._remember(key, found, group, layout)
 
-    def _remember(self, key: Key, found: Specialised, layout: Any) -> None:
+    def _remember(
+        self, key: Key, found: Specialised, group: Sizes, layout: Any
+    ) -> None:
         """The next launch like this one may go the short way."""
-        way = ready(found, layout)
+        way = ready(found, group, layout)
         if len(self._ready) >= _MOST:
             self._ready.clear()
         if way is not None:

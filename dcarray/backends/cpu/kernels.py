@@ -21,6 +21,7 @@ from ...kernel.nodes import (
     Apply,
     Array,
     Atomic,
+    Barrier,
     Body,
     For,
     If,
@@ -29,7 +30,7 @@ from ...kernel.nodes import (
     Store,
     While,
 )
-from ...kernel.walk import expressions, parts
+from ...kernel.walk import expressions, parts, statements
 from ...render.llvm_functions import library_functions
 from ...render.llvm_grid import GRID, render_grid
 from .engine import Engine, engine
@@ -66,25 +67,33 @@ class Compiled:
     owner: Any
 
 
-_compiled: dict[Kernel, Compiled | None] = {}
+Group = tuple[int, int, int]
+
+_compiled: dict[tuple[Kernel, Group | None], Compiled | None] = {}
 _lock = threading.Lock()
 
 
-def compiled(kernel: Kernel) -> Compiled | None:
-    """The machine code of a kernel, or None where there is none."""
+def compiled(kernel: Kernel, group: Group | None = None) -> Compiled | None:
+    """The machine code of a kernel, or None where there is none; for groups of so many
+    items if they are given."""
     if current().engine == "interpreter":
         return None
-    if kernel in _compiled:
-        return _compiled[kernel]
+    for key in ((kernel, None), (kernel, group)):
+        if key in _compiled:
+            return _compiled[key]
+    # Where items meet, groups have the size that the kernel was written for.
+    meet = any(isinstance(item, Barrier) for item in statements(kernel.body))
+    fixed = group if meet else None
     with _lock:
         found = engine()
-        _compiled[kernel] = None if found is None else _compile(found, kernel)
-    return _compiled[kernel]
+        code = None if found is None else _compile(found, kernel, fixed)
+        _compiled[kernel, fixed] = code
+    return code
 
 
-def _compile(found: Engine, kernel: Kernel) -> Compiled | None:
+def _compile(found: Engine, kernel: Kernel, group: Group | None) -> Compiled | None:
     try:
-        text, each, fixed = render_grid(kernel)
+        text, each, fixed = render_grid(kernel, group)
     except UnsupportedError:
         return None
     # A symbol that is not there would end the process.
@@ -124,11 +133,11 @@ def run_kernel(
     """Run a kernel; see `GridBackend.run`.  Arrays are NumPy's, of one axis."""
     if not math.prod(grid):
         return
-    code = compiled(kernel)
+    sizes = [*group, 1, 1][:3]
+    code = compiled(kernel, (sizes[0], sizes[1], sizes[2]))
     if code is None:
         run_in_step(kernel, grid, group, arguments)
         return
-    sizes = [*group, 1, 1][:3]
     counts = [n // m for n, m in zip([*grid, 1, 1][:3], sizes, strict=True)]
     words = bytearray()
     for parameter, argument in zip(kernel.parameters, arguments, strict=True):
