@@ -32,7 +32,7 @@ many at most."""
 SMALL = 16
 """Elements of a launch that does nothing else."""
 
-SIZES = (1 << 20, 1 << 24)
+SIZES = (1 << 22, 1 << 24)
 """Elements from which arrays lie in no cache, and from which no device is idle."""
 
 LONG = 2e-2

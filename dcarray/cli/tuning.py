@@ -67,7 +67,7 @@ def _table(backend: Backend, rates: dict[str, float]) -> Table:
         if name in rates:
             factor, unit = UNITS[name]
             before = getattr(backend.rates, name)
-            text = f"{rates[name] * factor:.3g} {unit}, not {before * factor:.3g}"
+            text = f"{rates[name] * factor:.3g} {unit} (not {before * factor:.3g})"
             table.add_row(name.replace("_", " "), text)
     return table
 
@@ -75,6 +75,6 @@ def _table(backend: Backend, rates: dict[str, float]) -> Table:
 def _words(layout: Choice, gain: float) -> str:
     faster = f", {gain:.2f} times as fast as before" if gain > 1 else ""
     return (
-        f"{layout.items} items in a group, {layout.ahead} elements ahead, "
+        f"{layout.items} items in a group, {layout.ahead} ahead, "
         f"{layout.waves} groups for each unit{faster}"
     )

@@ -47,7 +47,7 @@ SUMMED = Program((F32,), (), (), (), Reduction(SUM, 0, F32))
 
 def search(
     backend: GridBackend,
-    side: int = 4096,
+    side: int | None = None,
     tell: Callable[[str, Choice, float], None] = lambda *_: None,
 ) -> Mapping[str, tuple[int, ...]]:
     """Try layouts of every kind on a device, and use the fastest from now on.
@@ -55,9 +55,9 @@ def search(
     Parameters
     ----------
     backend : GridBackend
-    side : int
+    side : int, optional
         Rows and columns of the matrices on which they are tried; an eighth of it in a
-        product.
+        product.  By default as many as keep the device busy.
     tell : callable, optional
         Called with each kind, its layout, and how much faster than before it is.
 
@@ -71,7 +71,7 @@ def search(
     OutOfMemoryError
         The device has no room for such matrices.
     """
-    work = _work(backend, side)
+    work = _work(backend, side or (4096 if backend.limits.coalesces else 1024))
     layouts = backend.layouts
     spared = () if backend.limits.coalesces else ON_GPUS
     for kind, fields in CANDIDATES.items():
