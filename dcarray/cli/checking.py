@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Sequence
+from itertools import dropwhile
 
 from ..api.kernels.tools import checked, kernels_of
-from ..errors import KernelTypeError
 
 __all__ = ["check"]
 
@@ -17,8 +17,10 @@ def check(files: Sequence[str]) -> int:
     for file in files:
         try:
             kernels = kernels_of(file)
-        except (SyntaxError, KernelTypeError) as error:
-            print("".join(traceback.format_exception_only(error)).rstrip())
+        except OSError:
+            raise  # there is no such file
+        except Exception as error:  # the file runs, and may do anything
+            print(f"{file}: it cannot be run:\n{_told(error, file)}")
             wrong += 1
             continue
         if not kernels:
@@ -33,5 +35,14 @@ def check(files: Sequence[str]) -> int:
                 reports.setdefault(text, []).append(target)
             for text, targets in reports.items():
                 name = kernel.source_code.tree.name
-                print(f"{file}: {name}: {', '.join(targets)}: {text}")
+                space = "\n" if text.startswith(" ") else " "  # a place comes first
+                print(f"{file}: {name}: {', '.join(targets)}:{space}{text}")
     return 1 if wrong else 0
+
+
+def _told(error: Exception, file: str) -> str:
+    """An error, and where in the file it came from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = list(dropwhile(lambda frame: frame.filename != file, frames))
+    lines = traceback.format_list(places) if places else []
+    return "".join([*lines, *traceback.format_exception_only(error)]).rstrip()

@@ -106,6 +106,52 @@ def test_check_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert "made by 'def'" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("def f(:\n", "SyntaxError: invalid syntax"),
+        ("import nothing_here\n", "ModuleNotFoundError: No module named"),
+        ("def f():\n    raise RuntimeError('boom')\nf()\n", "line 2, in f"),
+    ],
+)
+def test_check_of_a_broken_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, words: str
+) -> None:
+    broken, good = tmp_path / "broken.py", tmp_path / "good.py"
+    broken.write_text(text)
+    good.write_text("x = 1\n")
+    assert main(["check", str(broken), str(good)]) == 1
+    shown = capsys.readouterr().out
+    assert f"{broken}: it cannot be run:" in shown
+    assert words in shown
+    assert "runpy" not in shown
+    assert f"{good}: no kernels" in shown
+    assert main(["check", str(tmp_path / "missing.py")]) == 1
+
+
+def test_check_guesses_rows_and_slices(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.py"
+    path.write_text(
+        "import dcarray as dc\n"
+        "@dc.kernel\n"
+        "def rows(m, out, *, n):\n"
+        "    i = dc.kernel.global_id(0)\n"
+        "    row = m[i]\n"
+        "    for v in row[1:n]:\n"
+        "        out[i] += 0.5 * v * i\n"
+        "@dc.kernel\n"
+        "def apart(x):\n"
+        "    if x[dc.kernel.global_id(0)] > 0:\n"
+        "        dc.kernel.barrier()\n"
+    )
+    assert main(["check", str(path)]) == 1
+    shown = capsys.readouterr().out
+    assert "rows: cuda, opencl, metal, llvm: ok" in shown
+    assert f'llvm:\n  File "{path}", line 11\n    dc.kernel.barrier()' in shown
+
+
 # ------------------------------------------------------------------ edited in between
 def test_an_edited_kernel_is_another_one(tmp_path: Path) -> None:
     path = tmp_path / "edited.py"

@@ -162,12 +162,15 @@ def _guesses(
         if written is not None:
             choices.append([written])
         elif name in axes:
-            single, whole = np.dtype(np.float32), np.dtype(np.int32)
-            choices.append([ArrayOf(single, axes[name]), ArrayOf(whole, axes[name])])
+            dtypes = np.dtype(np.float32), np.dtype(np.int32)
+            # A row of it may have got a name, and indices of its own.
+            likely = [ArrayOf(dtype, axes[name]) for dtype in dtypes]
+            rows = [ArrayOf(dtype, axes[name] + 1) for dtype in dtypes]
+            choices.append([*likely, *rows])
         else:
             choices.append([int])
     first: Exception | None = None
-    for types in itertools.islice(itertools.product(*choices), 64):
+    for types in itertools.islice(_likely_first(choices), 64):
         for group in (None, (_GUESSED, _GUESSED, 1)):
             try:
                 with config(bounds_check=False):
@@ -182,6 +185,17 @@ def _guesses(
                 break
     assert first is not None
     raise first
+
+
+def _likely_first(
+    choices: Sequence[Sequence[Operand]],
+) -> Iterator[tuple[Operand, ...]]:
+    """All combinations, those first that are made of first choices."""
+    found = itertools.product(*map(enumerate, choices))
+    ranked = sorted(
+        itertools.islice(found, 4096), key=lambda row: sum(k for k, _ in row)
+    )
+    return (tuple([operand for _, operand in row]) for row in ranked)
 
 
 def _annotated(node: ast.expr | None) -> Operand | None:
