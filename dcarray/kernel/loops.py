@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import KernelSyntaxError, KernelTypeError
 from . import infer, jumps, nodes
 from .branches import Branches, Collect
-from .elements import Frame
+from .elements import Frame, describe
 from .views import Items, View, least, minus, plus, rounds, times
 
 __all__ = ["Loops"]
@@ -315,7 +315,7 @@ class Loops(Branches):
         if isinstance(found, View) and found.shape:
             return Items(found.shape[0], lambda k: self.picked(frame, node, found, k))
         message = "a loop runs over range(...), an array or a known tuple"
-        frame.source.fail(node, message)
+        frame.source.mistype(node, f"{message}, got {describe(found)}")
 
     def _numbers(self, frame: Frame, node: ast.Call) -> Items:
         start, stop, step = self._bounds(frame, node)

@@ -31,7 +31,6 @@ SYNTAX = [
     ("return 3", "a kernel returns nothing", "return"),
     ("y = 'a'", "'a' is not a number", "'a'"),
     ("y = x.T", "the array x has no attribute 'T'", "x.T"),
-    ("for k in 3: y = k", "runs over range", "3: y"),
     ("for k in zip(x, (1, 2)): y = 1", "zip of known values", "zip"),
     ("for k in reversed(range(0, 9, i)): y = 1", "step of such a range", "range"),
     ("while True: y = 1", "never changes", "True"),
@@ -43,6 +42,8 @@ SYNTAX = [
     ("y = exp(**{1: 2})", "'**' is not part", "{1"),
 ]
 TYPES = [
+    ("for k in 3: y = k", "or a known tuple, got int 3", "3: y"),
+    ("for k in x[0]: y = k", "or a known tuple, got a float32 value", "x[0]: y"),
     ("x[1:] = 2", "stores one element at a time", "x[1:]"),
     ("y = x[0.5:]", "an index is an integer", "0.5:"),
     ("x[0] += 1j", "is float32 and gets a complex64 value: say which", "x[0]"),
