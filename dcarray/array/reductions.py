@@ -220,8 +220,8 @@ def variance(
             del apart
             total = _reduced(squares, axes, keep)
             result = _divided(total, max(count_of(x, axes) - ddof, 0))
-            if root:
-                result = calls.elementwise(cls, ops.SQRT, (result,))
+            if root:  # in place, as NumPy does it: the strides stay
+                result = calls.elementwise(cls, ops.SQRT, (result,), out=result)
         return presented(cls, result)
     given = _given(dtype, keepdims, where)
     if given_mean is not _missing:

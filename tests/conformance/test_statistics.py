@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -143,3 +144,15 @@ def test_numpy_program_gets_scalars(name: str) -> None:
     with dc.config(scalars="numpy"):
         result: Any = getattr(dc, name)(dc.asarray(X))
     assert type(result) is np.float64
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+@pytest.mark.parametrize("axis", [0, 1, (0, 1)])
+def test_averages_lie_as_numpys_do(name: str, axis: Any) -> None:
+    for order, dtype in itertools.product("CF", "fdeFDi"):
+        x = np.asarray(np.arange(60).reshape(3, 4, 5) % 7, dtype, order=order)
+        with dc.config(lazy="always"):
+            found = getattr(dc, name)(dc.asarray(x), axis=axis, keepdims=True)
+        wanted = getattr(np, name)(x, axis=axis, keepdims=True)
+        assert found.strides == wanted.strides
+        assert found.get().tobytes() == wanted.tobytes()

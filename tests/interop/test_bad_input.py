@@ -456,6 +456,21 @@ class TestExceptionsInsideAProfile:
             assert after == before
 
 
+def test_an_int_beyond_the_dtype_is_compared_into_floats(lazy: str) -> None:
+    """NumPy 2.4 ends the process here."""
+    x = np.arange(1000, dtype=np.uint8)
+    mask = x % 2 == 0
+    for _ in range(50):
+        out = dc.asarray(np.full(1000, 7, np.float16))
+        found = dc.less(dc.asarray(x), -10, out=out, where=dc.asarray(mask))
+        assert found is out
+        assert np.array_equal(out.get(), np.where(mask, 0, 7))
+        dc.greater(dc.asarray(x), -10, out=out)
+        assert np.array_equal(out.get(), np.ones(1000))
+    with pytest.raises(TypeError, match="'no'"):
+        dc.less(dc.asarray(x), -10, out=out, casting="no")
+
+
 # ------------------------------------------------------------------ interruption
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("kind", ["fused", "loop", "reduction"])
