@@ -5,8 +5,12 @@ the share in which they occur (``float32`` and ``float64`` most, complex numbers
 halves a few), reductions of such, and library kernels.  Each dialect has a process of
 its own, in which nothing has been rendered yet; imports are not counted.  Measured are
 
-- from the kernel's IR to text (bar: 1 s);
-- from the program to the IR, the parsing of all bodies included.
+- from the IR of a thousand kernels of real numbers to text (bar: 1 s);
+- the same for those of complex numbers that occur among them, whose text is ten times
+  as long: each operation becomes some on their parts;
+- from programs to the IR, the parsing of all bodies included.
+
+Times are those of the processor, in one thread.
 
 Exit status 1 if a bar is missed.
 """
@@ -14,7 +18,6 @@ Exit status 1 if a bar is missed.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import random
@@ -28,6 +31,7 @@ from report import Row, milliseconds, parser, report
 from timing import in_child
 
 from dcarray.kernel.nodes import Kernel
+from dcarray.kernel.walk import census
 from dcarray.ops import composed, elementwise
 from dcarray.ops.kernels.gathering import gather_kernel, scatter_kernel
 from dcarray.ops.kernels.mapping import map_kernel
@@ -184,24 +188,36 @@ class Programs:
 def measure(name: str, path: str | None) -> None:
     """Write the kernels of a dialect; print the figures."""
     dialect = DIALECTS[name]
-    made = Programs(doubles=dialect is not METAL).kernels()
-    recipes = [next(made) for _ in range(COUNT)]
+    recipes = Programs(doubles=dialect is not METAL).kernels()
+    real: list[Kernel] = []
+    complex_: list[Kernel] = []
     start = time.process_time()
-    kernels = [recipe() for recipe in recipes]
+    while len(real) < COUNT:
+        kernel = next(recipes)()
+        (complex_ if has_complex(kernel) else real).append(kernel)
     built = time.process_time()
-    texts = [render(kernel, dialect) for kernel in kernels]
+    texts = [render(kernel, dialect) for kernel in real]
+    written = time.process_time()
+    more = [render(kernel, dialect) for kernel in complex_]
     stop = time.process_time()
     if path:
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(texts, file)
+            json.dump(texts + more, file)
     found = {
         "build": built - start,
-        "render": stop - built,
+        "real": written - built,
+        "complex": stop - written,
+        "complex_count": len(complex_),
         "distinct": len(set(texts)),
         "characters": sum(map(len, texts)),
-        "digest": hashlib.sha256("".join(texts).encode()).hexdigest(),
+        "complex_characters": sum(map(len, more)),
     }
     print(json.dumps(found))
+
+
+def has_complex(kernel: Kernel) -> bool:
+    """Whether a kernel computes with complex numbers."""
+    return any(dtype.kind == "c" for dtype in census(kernel).dtypes)
 
 
 def rows() -> Iterator[Row]:
@@ -211,14 +227,19 @@ def rows() -> Iterator[Row]:
     for name in DIALECTS:
         code = f"import render; render.measure({name!r}, None)"
         runs = [json.loads(in_child(code, {"PYTHONPATH": given})) for _ in range(3)]
-        runs.sort(key=lambda run: run["render"])
+        runs.sort(key=lambda run: run["real"])
         found = runs[1]
         yield Row(
-            f"{name}: text of {COUNT} kernels ({found['distinct']} of them distinct)",
-            f"{milliseconds(found['render'])}, {found['characters'] / 1e6:.1f} MB",
+            f"{name}: {COUNT} kernels of real numbers, {found['distinct']} distinct",
+            f"{milliseconds(found['real'])}, {found['characters'] / 1e6:.1f} MB",
             "<= 1 s",
-            found["render"] <= 1.0,
+            found["real"] <= 1.0,
             found,
+        )
+        yield Row(
+            f"  the {found['complex_count']} of complex numbers among them",
+            f"{milliseconds(found['complex'])}, "
+            f"{found['complex_characters'] / 1e6:.1f} MB",
         )
         yield Row("  their IR, from programs", milliseconds(found["build"]))
 

@@ -33,6 +33,8 @@ def milliseconds(seconds: float) -> str:
     """A time as text."""
     if seconds < 1e-4:
         return f"{1e6 * seconds:.3g} µs"
+    if seconds >= 1:
+        return f"{seconds:.3g} s"
     return f"{1e3 * seconds:.3g} ms"
 
 

@@ -106,11 +106,13 @@ def share_subexpressions(kernel: nodes.Kernel) -> nodes.Kernel:
 
 class _Sharing:
     def __init__(self, kernel: nodes.Kernel) -> None:
-        self.variables = assigned(kernel.body)
+        self.variables: set[str] = set()
         self.taken = {item.name for item in kernel.parameters}
         for node in statements(kernel.body):
             if isinstance(node, (nodes.Let, nodes.For, nodes.Shared)):
                 self.taken.add(node.name)
+            elif isinstance(node, nodes.Assign):
+                self.variables.add(node.name)
             elif isinstance(node, nodes.Atomic):
                 self.taken.add(node.result)
         self.alias: dict[str, nodes.Scalar] = {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -107,7 +106,10 @@ def spliced(
 
     def change(node: nodes.Scalar) -> nodes.Scalar:
         if isinstance(node, nodes.Name):
-            return known.get(node.name) or nodes.Name(prefix + node.name, node.dtype)
+            found = known.get(node.name)
+            if found is None:
+                found = known[node.name] = nodes.Name(prefix + node.name, node.dtype)
+            return found
         return node
 
     renamed = _Renaming(prefix, change)
@@ -129,9 +131,10 @@ class _Renaming:
 
     def statement(self, node: nodes.Statement) -> nodes.Statement:
         change = self.change
-        if isinstance(node, (nodes.Let, nodes.Assign)):
-            name = self.prefix + node.name
-            return replace(node, name=name, value=rebuild(node.value, change))
+        if isinstance(node, nodes.Let):
+            return nodes.Let(self.prefix + node.name, rebuild(node.value, change))
+        if isinstance(node, nodes.Assign):
+            return nodes.Assign(self.prefix + node.name, rebuild(node.value, change))
         if isinstance(node, nodes.If):
             return nodes.If(
                 rebuild(node.condition, change),

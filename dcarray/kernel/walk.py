@@ -138,6 +138,8 @@ def statements(body: nodes.Body) -> list[nodes.Statement]:
 def _collect(body: nodes.Body, found: list[nodes.Statement]) -> None:
     for node in body:
         found.append(node)
+        if isinstance(node, (nodes.Let, nodes.Store)):
+            continue
         if isinstance(node, (nodes.For, nodes.While)):
             _collect(node.body, found)
         elif isinstance(node, nodes.If):
