@@ -164,3 +164,50 @@ def test_chain_and_reduction_in_one_kernel() -> None:
     want = np.exp(-host * host) * np.float32(0.5) - np.sqrt(host)
     np.testing.assert_allclose(y.get(), want, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(total.get(), want.sum(), rtol=1e-5)
+
+
+def test_a_kernel_that_leaves_no_room_for_a_group() -> None:
+    """A driver that has registers for 16 items of it, said by a double."""
+    import pyopencl as cl
+
+    launched: list[int] = []
+
+    class Function:
+        def __init__(self, function: Any) -> None:
+            self.function = function
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.function, name)
+
+        def get_work_group_info(self, wanted: Any, device: Any) -> int:
+            assert wanted == cl.kernel_work_group_info.WORK_GROUP_SIZE
+            return 16
+
+    class Driver:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(cl, name)
+
+        def enqueue_nd_range_kernel(
+            self, queue: Any, function: Function, grid: Any, group: Any
+        ) -> Any:
+            launched.append(group[0])
+            if group[0] > 16:
+                raise cl.LogicError("INVALID_WORK_GROUP_SIZE")
+            return cl.enqueue_nd_range_kernel(queue, function.function, grid, group)
+
+    made = OpenClBackend()
+    built = kernel()
+    made._functions[id(built)] = (built, Function(made.function(built)))
+    made._cl = Driver()
+    memory = made.allocate(4 * 64)
+    host = np.arange(64, dtype=np.float32)
+    made.upload(host.view(np.uint8), memory)
+    for _ in range(2):
+        made.run(built, (64,), (64,), [memory])
+    assert launched == [64, 16, 16]  # it is remembered
+    got = np.zeros_like(host)
+    made.download(memory, got.view(np.uint8))
+    assert np.array_equal(got, host * 4)
+    with pytest.raises(LaunchError):  # what no kernel could have is a mistake
+        size = 2 * made.limits.group
+        made.run(kernel(), (size,), (size,), [memory])

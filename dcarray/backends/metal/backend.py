@@ -12,9 +12,10 @@ from ...kernel.nodes import Kernel
 from ...render.metal import METAL
 from ..base import DeviceProperties, Rates
 from ..grid import GridBackend, Limits
+from ..grid.groups import is_free
 from ..pool import Pool
 from .driver import devices, metal, pointer_of, text_of
-from .functions import Function, Numbers, groups_of, is_free
+from .functions import Function, Numbers, groups_of
 from .memory import Block, bytes_of
 from .queue import Queue
 

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...kernel.nodes import Array, Barrier, Index, Kernel, Shared
-from ...kernel.walk import expressions, parts, statements
+from ...kernel.nodes import Array, Kernel
+from ..grid.groups import halved
 
-__all__ = ["Function", "Numbers", "groups_of", "is_free"]
+__all__ = ["Function", "Numbers", "groups_of"]
 
 Size = tuple[int, int, int]
-
-_OF_GROUPS = ("local_id", "group_id", "local_size", "group_count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +40,6 @@ class Function:
         return [x.writable for x in self.kernel.parameters if isinstance(x, Array)]
 
 
-def is_free(kernel: Kernel) -> bool:
-    """Whether a kernel never looks at its threadgroup."""
-    for node in statements(kernel.body):
-        if isinstance(node, Barrier | Shared):
-            return False
-        for item in expressions(node):
-            for part in parts(item):
-                if isinstance(part, Index) and part.kind in _OF_GROUPS:
-                    return False
-    return True
-
-
 def groups_of(
     function: Function, grid: Sequence[int], group: Sequence[int]
 ) -> tuple[Size, Size]:
@@ -61,14 +47,10 @@ def groups_of(
 
     A threadgroup that is too large for the kernel is halved where that changes nothing.
     """
-    threads = [*group, 1, 1][:3]
-    whole = [*grid, 1, 1][:3]
+    threads = (*group, 1, 1)[:3]
+    whole = (*grid, 1, 1)[:3]
     if function.is_free:
-        while threads[0] * threads[1] * threads[2] > function.most:
-            axis = threads.index(max(threads))
-            if threads[axis] % 2:
-                break
-            threads[axis] //= 2
+        threads = halved(threads, function.most)
     groups = [total // size for total, size in zip(whole, threads, strict=True)]
     return (groups[0], groups[1], groups[2]), (threads[0], threads[1], threads[2])
 

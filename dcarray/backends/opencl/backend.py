@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from ...kernel.nodes import Kernel
 from ...render.opencl import OPENCL
 from ..base import DeviceProperties, Rates
 from ..grid import GridBackend, Limits
+from ..grid.groups import halved, is_free
 from ..grid.tuning import group_items
 from ..pool import Pool
 from ..recording import Entry
@@ -98,6 +100,7 @@ class OpenClBackend(GridBackend):
         self._builder = Builder(self._context, handle, self.device, options)
         self._enqueuing = threading.Lock()
         self._arguments: dict[int, list[Any]] = {}
+        self._most: dict[int, int] = {}  # items of a group, where a kernel takes fewer
 
     def _build_options(self) -> list[str]:
         correct = self._cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
@@ -204,6 +207,8 @@ class OpenClBackend(GridBackend):
     ) -> None:
         """Start a function; see `GridBackend.enqueue`."""
         given = [x.buffer if isinstance(x, Block) else x for x in arguments]
+        if self._most and id(function) in self._most:
+            group = halved(group, self._most[id(function)])
         try:
             with self._enqueuing:  # a function remembers its arguments
                 self._set_arguments(function, given)
@@ -214,9 +219,23 @@ class OpenClBackend(GridBackend):
                     self._queue.finish()
                     self._builder.keep(function)
         except self._cl.Error as error:
+            if self._takes_fewer(function, kernel, group):
+                return self.enqueue(function, kernel, grid, group, arguments)
             raise LaunchError(
                 str(error), device=self.device, kernel=kernel.name, grid=tuple(grid)
             ) from None
+
+    def _takes_fewer(self, function: Any, kernel: Kernel, group: Sequence[int]) -> bool:
+        """Whether a launch failed because the kernel leaves no room for such a group,
+        though the device does, and runs with a smaller one; that is remembered."""
+        if math.prod(group) > self.limits.group or not is_free(kernel):
+            return False
+        wanted = self._cl.kernel_work_group_info.WORK_GROUP_SIZE
+        most = int(function.get_work_group_info(wanted, self.handle))
+        if math.prod(halved(group, most)) == math.prod(group):
+            return False
+        self._most[id(function)] = most
+        return True
 
     def _set_arguments(self, function: Any, given: list[Any]) -> None:
         """Say what the function shall run on; what it knows already takes time, too."""
