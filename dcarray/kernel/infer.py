@@ -42,8 +42,10 @@ BOOL = np.dtype(np.bool_)
 _MARK = {"weak": True}
 WEAK_INT: DType = np.dtype(np.int64, metadata=_MARK)
 WEAK_FLOAT: DType = np.dtype(np.float64, metadata=_MARK)
-_STRONG = {"i": np.dtype(np.int64), "f": np.dtype(np.float64)}
-_WEAK = {"i": WEAK_INT, "f": WEAK_FLOAT}
+WEAK_COMPLEX: DType = np.dtype(np.complex128, metadata=_MARK)
+_WEAK = {"i": WEAK_INT, "f": WEAK_FLOAT, "c": WEAK_COMPLEX}
+_STRONG = {kind: np.dtype(dtype.type) for kind, dtype in _WEAK.items()}
+_PYTHON: dict[str, type] = {"i": int, "f": float, "c": complex}
 
 _TYPED = (
     nodes.Constant,
@@ -106,8 +108,8 @@ def _is_weak(operand: Operand) -> bool:
 
 def weak_dtype(operand: object) -> DType | None:
     """What a number of Python is as a weak dtype; None for what is none."""
-    if type(operand) in (int, float):
-        return WEAK_INT if type(operand) is int else WEAK_FLOAT
+    if isinstance(operand, (int, float, complex)) and type(operand) is not bool:
+        return _WEAK[default_dtype(operand).kind]
     if isinstance(operand, _TYPED) and operand.dtype.metadata is not None:
         return operand.dtype
     return None
@@ -133,7 +135,7 @@ def kinds(operands: tuple[Operand, ...]) -> tuple[Any, ...]:
         elif item.dtype.metadata is None:
             found.append(item.dtype)
         elif yields:
-            found.append(int if item.dtype.kind == "i" else float)
+            found.append(_PYTHON[item.dtype.kind])
         else:
             found.append(_STRONG[item.dtype.kind])
     return tuple(found)
@@ -141,13 +143,13 @@ def kinds(operands: tuple[Operand, ...]) -> tuple[Any, ...]:
 
 def _marked(dtype: DType, operands: tuple[Operand, ...]) -> DType:
     """``dtype`` of what is made of operands: weak if all of them are."""
-    if dtype.itemsize != 8 or dtype.kind not in "if":
+    if dtype != _STRONG.get(dtype.kind):
         return dtype
     if any([not _is_weak(item) for item in operands]):
         return dtype
     if all([isinstance(item, (int, float, complex)) for item in operands]):
         return dtype
-    return WEAK_INT if dtype.kind == "i" else WEAK_FLOAT
+    return _WEAK[dtype.kind]
 
 
 def promote(*operands: Operand, weak: bool = False) -> DType:
@@ -180,6 +182,8 @@ def convert(operand: Operand, dtype: DType) -> nodes.Scalar:
             return nodes.Constant(int(cast(Any, operand.value)), dtype)
         if dtype is WEAK_FLOAT:
             return nodes.Constant(float(cast(Any, operand.value)), dtype)
+        if dtype is WEAK_COMPLEX:
+            return nodes.Constant(complex(operand.value), dtype)
     if operand.dtype == dtype:
         return operand
     if isinstance(operand, nodes.Constant):

@@ -272,6 +272,23 @@ def test_groups_meet_in_loops(device: str) -> None:
 
 
 @dc.kernel
+def turned(z, half, out):
+    i = global_id(0)
+    total = 0j
+    for x in z[: i + 1]:
+        total += x * half[i] * 1j
+    out[i] = total if i else total.real - 1
+
+
+def test_complex_numbers_and_halves(device: str) -> None:
+    z = (numbers(6) + 1j * numbers(6)[::-1]).astype(np.complex64)
+    half, want = numbers(6, dtype=np.float16), np.zeros(6, np.complex64)
+    turned.interpret(z, half, want)
+    got = run(turned, [z, half, np.zeros(6, np.complex64)], device)[2]
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+@dc.kernel
 def rounds(a, weights, out):
     """Loops with as many rounds for all, and one with fewer for some."""
     i = global_id(0)
