@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OutOfMemoryError
+from ..errors import OutOfMemoryError, UnsupportedError
 from ..layout import Layout
 from ..ops.elementwise import ADD, EXP, MULTIPLY, SQRT, SUBTRACT
 from ..ops.program import Inner, Node, Program
@@ -178,7 +178,11 @@ def measured_rates(
     ------
     DeviceError
         The device failed.
+    UnsupportedError
+        It has no float32.
     """
+    if F32 not in backend.supported:
+        raise UnsupportedError(f"{backend.device} has no {F32} to measure with")
     wait = backend.synchronize
     launch = seconds_of(Sample(backend, ADDITION, (SMALL,)).run, wait, alone=True)
     size, addition = _long_enough(backend, sizes)

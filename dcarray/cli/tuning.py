@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 from rich.console import Console
@@ -15,7 +16,7 @@ from ..backends.grid.trials import search
 from ..backends.grid.tuning import Choice
 from ..backends.registry import backend_for, devices
 from ..backends.tuned import Tuned, keep, tuned_file
-from ..errors import ConfigError
+from ..errors import ConfigError, DeviceError, UnsupportedError
 from .tables import pairs
 
 __all__ = ["tune"]
@@ -32,33 +33,43 @@ UNITS = {
 def tune(labels: Sequence[str]) -> int:
     """Measure devices, all of them if none are named; the exit status.
 
+    A device that fails is reported, and the others are measured.
+
     Raises
     ------
     ConfigError
         There is no folder in which to keep what is found.
-    DeviceError, UnsupportedError
-        A device failed, or is none.
     """
     path = tuned_file()
     if path is None:
         raise ConfigError("there is no cache folder in which to keep what is found")
     console = Console()
     wanted = labels or [str(one) for one in devices() if one.kind != "auto"]
+    failed = 0
     for label in wanted:
-        backend = backend_for(label)
-        rates = measured_rates(backend)
-        table = _table(backend, rates)
-        layouts = {}
-        if isinstance(backend, GridBackend):
+        try:
+            console.print(_tune(backend_for(label)))
+        except (DeviceError, UnsupportedError) as error:
+            print(f"dcarray tune: {label}: {error}", file=sys.stderr)
+            failed += 1
+    if failed < len(wanted):
+        console.print(f"kept in {path}", soft_wrap=True)
+    return 1 if failed else 0
 
-            def tell(kind: str, layout: Choice, gain: float) -> None:
-                table.add_row(kind, _words(layout, gain))  # noqa: B023
 
-            layouts = dict(search(backend, tell=tell))
-        keep(backend, Tuned(rates, layouts))
-        console.print(table)
-    console.print(f"kept in {path}", soft_wrap=True)
-    return 0
+def _tune(backend: Backend) -> Table:
+    """Measure a device, and keep and report what was found."""
+    rates = measured_rates(backend)
+    table = _table(backend, rates)
+    layouts: Mapping[str, tuple[int, ...]] = {}
+    if isinstance(backend, GridBackend):
+
+        def tell(kind: str, layout: Choice, gain: float) -> None:
+            table.add_row(kind, _words(layout, gain))
+
+        layouts = search(backend, tell=tell)
+    keep(backend, Tuned(rates, layouts))
+    return table
 
 
 def _table(backend: Backend, rates: dict[str, float]) -> Table:

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Iterator
 from dataclasses import astuple
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import dcarray as dc
 from dcarray.backends.base import DeviceProperties, Rates
 from dcarray.backends.buffer import Buffer
 from dcarray.backends.calibrate import measured_rates, seconds_of
+from dcarray.backends.grid import trials
 from dcarray.backends.grid.trials import CANDIDATES, search
 from dcarray.backends.grid.tuning import Choice, by_properties, group_items
 from dcarray.backends.registry import backend_for
@@ -234,8 +236,6 @@ def test_a_layout_that_the_device_cannot_run_is_left(
 
 def test_the_search_uses_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a stopwatch that knows what is best."""
-    from dcarray.backends.grid import trials
-
     backend = Named(group=256, items=64, coalesces=True, ahead=2)
     best = {
         "map": Choice(256, 4, 8),
@@ -256,6 +256,13 @@ def test_the_search_uses_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert backend.layouts == best
 
 
+@pytest.fixture
+def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is timed more than once."""
+    monkeypatch.setattr(trials, "seconds_of", partial(seconds_of, budget=0))
+
+
+@pytest.mark.usefixtures("briefly")
 def test_the_search_leaves_what_does_not_run() -> None:
     class Small(Named):
         def enqueue(
@@ -267,6 +274,17 @@ def test_the_search_leaves_what_does_not_run() -> None:
 
     found = search(Small(group=256, items=64, coalesces=True), 16)
     assert all(items <= 64 for items, _, _ in found.values())
+
+
+@pytest.mark.usefixtures("briefly")
+def test_the_numbers_that_only_gpus_need_are_spared() -> None:
+    backend = Named()
+    before = dict(backend.layouts)
+    told: list[str] = []
+    found = search(backend, 16, tell=lambda kind, *_: told.append(kind))
+    assert told == ["map", "reduce", "product"]
+    assert found["turn"] == astuple(before["turn"])
+    assert found["map"][1] == before["map"].ahead
 
 
 # -------------------------------------------------------------------- the command line
@@ -289,8 +307,14 @@ def test_tune_and_info(
     assert set(rates) == {"launch", "bandwidth", "operations"}
     assert main(["info"]) == 0
     assert "│ tuned         │ yes" in capsys.readouterr().out
-    assert main(["tune", "--device", "abacus:0"]) == 1
-    assert "no device 'abacus:0'" in capsys.readouterr().err
+    assert main(["tune", "--device", "abacus:0", "--device", "cpu"]) == 1
+    told = capsys.readouterr()
+    assert "abacus:0: no device 'abacus:0'" in told.err
+    assert "Device cpu" in told.out
+    with SimulatedDevice(without=["float32"]) as device:
+        assert main(["tune", "--device", device.label]) == 1
+    told = capsys.readouterr()
+    assert "has no float32" in told.err and "kept in" not in told.out
 
 
 def test_tune_needs_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
