@@ -21,11 +21,18 @@ from typing import Any
 import numpy as np
 
 from dcarray.backends.registry import backend_for
-from dcarray.ops.elementwise import TABLE
+from dcarray.ops import composed, elementwise, gradients
 from dcarray.ops.spec import Op
 from dcarray.testing.accuracy import Measured, batches, measure
 from dcarray.testing.adversarial import adversarial
 from dcarray.testing.workbench import Workbench
+
+TABLE: dict[str, Op] = {
+    **elementwise.TABLE,
+    **composed.TABLE,
+    **gradients.TABLE,
+}
+"""Every elementwise row by name."""
 
 COLUMNS = {
     "integers": "?bBhHiIlLqQ",

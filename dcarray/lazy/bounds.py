@@ -98,11 +98,14 @@ def _moved(x: HostArray, error: HostArray) -> list[HostArray]:
 
 def _size(node: Node, values: Sequence[HostArray], result: HostArray) -> HostArray:
     """What the error of an operation is measured against: its result, and the operands
-    where they cancel inside of it."""
+    where they cancel inside of it, or are multiplied by a subnormal number there."""
     size = np.abs(result)
-    if node.op.name in ("logaddexp", "logaddexp2"):
+    for x in values[: node.op.cancelling]:
+        size = np.fmax(size, np.abs(x))
+    if node.op.composed and _is_rounded(result.dtype):
+        smallest = result.dtype.type(_finfo(result.dtype).tiny)
         for x in values:
-            size = np.fmax(size, np.abs(x))
+            size = np.fmax(size, smallest * np.abs(x))
     return size
 
 

@@ -255,6 +255,7 @@ def composed_row(
     inputs: int = 1,
     ulp: float = 8.0,
     integers: bool = False,
+    cancelling: int = 0,
 ) -> Op:
     """A composed row; its NumPy function runs the same operations as `trace`.
 
@@ -267,6 +268,8 @@ def composed_row(
     ulp : float
     integers : bool
         Whether integers stay what they are.
+    cancelling : int
+        See `Op`.
     """
 
     def numpy_function(*operands: Any) -> Any:
@@ -291,6 +294,7 @@ def composed_row(
         body=body,
         composed=True,
         ulp=ulp,
+        cancelling=cancelling,
         resolver=resolver,
     )
     return row
@@ -302,8 +306,8 @@ SIGMOID = composed_row("sigmoid", sigmoid)
 LOG_SIGMOID = composed_row("log_sigmoid", log_sigmoid)
 SILU = composed_row("silu", silu)
 MISH = composed_row("mish", mish)
-GELU = composed_row("gelu", gelu)
-GELU_TANH = composed_row("gelu_tanh", gelu_tanh)
+GELU = composed_row("gelu", gelu, cancelling=1)
+GELU_TANH = composed_row("gelu_tanh", gelu_tanh, cancelling=1)
 RELU = composed_row("relu", relu, ulp=0, integers=True)
 RELU6 = composed_row("relu6", relu6, ulp=0)
 LEAKY_RELU = composed_row("leaky_relu", leaky_relu, 2, ulp=0)
@@ -312,7 +316,7 @@ CELU = composed_row("celu", celu, 2)
 SELU = composed_row("selu", selu)
 SOFTPLUS = composed_row("softplus", softplus)
 SOFTSIGN = composed_row("softsign", softsign)
-TANHSHRINK = composed_row("tanhshrink", tanhshrink)
+TANHSHRINK = composed_row("tanhshrink", tanhshrink, cancelling=1)
 HARDTANH = composed_row("hardtanh", hardtanh, 3, ulp=0)
 HARD_SIGMOID = composed_row("hard_sigmoid", hard_sigmoid)
 HARD_SWISH = composed_row("hard_swish", hard_swish)

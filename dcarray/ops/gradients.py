@@ -154,10 +154,13 @@ def rsqrt_gradient(g: Scalar, x: Scalar) -> Scalar:
 
 SIGMOID_GRADIENT = composed_row("sigmoid_gradient", sigmoid_gradient, 2)
 LOG_SIGMOID_GRADIENT = composed_row("log_sigmoid_gradient", log_sigmoid_gradient, 2)
-SILU_GRADIENT = composed_row("silu_gradient", silu_gradient, 2)
-MISH_GRADIENT = composed_row("mish_gradient", mish_gradient, 2)
-GELU_GRADIENT = composed_row("gelu_gradient", gelu_gradient, 2)
-GELU_TANH_GRADIENT = composed_row("gelu_tanh_gradient", gelu_tanh_gradient, 2)
+SILU_GRADIENT = composed_row("silu_gradient", silu_gradient, 2, cancelling=1)
+# The rounding error of 1 - t * t is multiplied by x.
+MISH_GRADIENT = composed_row("mish_gradient", mish_gradient, 2, 32, cancelling=1)
+GELU_GRADIENT = composed_row("gelu_gradient", gelu_gradient, 2, cancelling=1)
+GELU_TANH_GRADIENT = composed_row(
+    "gelu_tanh_gradient", gelu_tanh_gradient, 2, cancelling=1
+)
 RELU_GRADIENT = composed_row("relu_gradient", relu_gradient, 2, 0, integers=True)
 RELU6_GRADIENT = composed_row("relu6_gradient", relu6_gradient, 2, 0)
 LEAKY_RELU_GRADIENT = composed_row("leaky_relu_gradient", leaky_relu_gradient, 3, 0)

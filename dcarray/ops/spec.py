@@ -73,6 +73,9 @@ class Op:
     ulp : float
         The bound, in units in the last place, that a device other than the CPU keeps
         for real results; see `bound`.
+    cancelling : int
+        So many of the first operands may cancel each other within the operation: its
+        error is measured against the largest of them where that exceeds the result.
     resolver : callable or None
         dtypes of operands → `Signature`, for rows whose oracle is no ufunc.
     """
@@ -85,6 +88,7 @@ class Op:
     body: Callable[..., Any] | None = None
     composed: bool = False
     ulp: float = 0.0
+    cancelling: int = 0
     resolver: Callable[[tuple[Any, ...]], Signature] | None = None
     signatures: dict[tuple[Any, ...], Signature] = field(
         default_factory=dict, init=False, repr=False

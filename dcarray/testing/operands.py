@@ -89,15 +89,19 @@ def has_small_second(op: Op, dtypes: tuple[DType, ...]) -> bool:
 def scale(op: Op, given: list[HostArray]) -> HostArray | None:
     """For rows that lose digits where operands cancel, what their error is measured
     against."""
-    if op.name in ("logaddexp", "logaddexp2"):
-        size = np.fmax(np.abs(given[0]), np.abs(given[1]))
+    found = [np.abs(x) for x in given[: op.cancelling]]
+    if op.composed and given[0].dtype.kind == "f":
+        # A subnormal number in a formula has few digits, and may be multiplied.
+        limits: Any = np.finfo(given[0].dtype)
+        found += [limits.tiny * np.abs(x) for x in given]
+    if found:
+        size = np.fmax.reduce(found)
         return np.where(np.isfinite(size), size, 0)
     if given[0].dtype.kind == "c" and op.name in CANCELLING:
         with np.errstate(all="ignore"):
-            found = op.numpy(*given)
-            limits: Any = np.finfo(found.dtype)
-            size = np.abs(found.astype(np.clongdouble))
-            size = np.where(np.isinf(size), limits.max, size)
+            want = op.numpy(*given)
+            size = np.abs(want.astype(np.clongdouble))
+            size = np.where(np.isinf(size), np.finfo(want.dtype).max, size)
             if "power" in op.name:
                 # NumPy's is exp(y * log(x)), and a large product has lost digits.
                 product = np.abs(given[1] * np.log(given[0]).astype(np.clongdouble))

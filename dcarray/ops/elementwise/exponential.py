@@ -47,9 +47,17 @@ LOG = Op("log", Kind.ELEMENTWISE, np.log, ulp=4)
 LOG2 = Op("log2", Kind.ELEMENTWISE, np.log2, ulp=4)
 LOG10 = Op("log10", Kind.ELEMENTWISE, np.log10, ulp=4)
 LOG1P = Op("log1p", Kind.ELEMENTWISE, np.log1p, ulp=4)
-LOGADDEXP = Op("logaddexp", Kind.ELEMENTWISE, np.logaddexp, 2, body=logaddexp, ulp=8)
+LOGADDEXP = Op(
+    *("logaddexp", Kind.ELEMENTWISE, np.logaddexp, 2),
+    body=logaddexp,
+    ulp=8,
+    cancelling=2,
+)
 LOGADDEXP2 = Op(
-    "logaddexp2", Kind.ELEMENTWISE, np.logaddexp2, 2, body=logaddexp2, ulp=8
+    *("logaddexp2", Kind.ELEMENTWISE, np.logaddexp2, 2),
+    body=logaddexp2,
+    ulp=8,
+    cancelling=2,
 )
 
 ROWS: tuple[Op, ...] = (
