@@ -4,11 +4,13 @@ They take no operands.  Options are the number of elements, their dtype, and whe
 stream goes on: ``kind`` is ``"PCG64"`` or ``"Philox"``, ``key`` what never changes
 (the increment; the two words of the key), ``place`` where it stands (the state; the
 number of the next 64-bit word), ``held`` the half of a word that is left of the last
-draw, or None.
+draw, or None.  Rows whose numbers take more words than one also give how many words,
+or halves for numbers of 32 bits, they took.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +19,9 @@ from .spec import Kind, Op
 
 __all__ = [
     "DRAW",
+    "EXPONENTIAL",
     "MULTIPLIERS",
+    "NORMAL",
     "PCG_MULTIPLIER",
     "TABLE",
     "WEYL",
@@ -91,7 +95,41 @@ def _draw(*, size: int, dtype: Any, **place: Any) -> NDArray:
     return np.concatenate([np.array(held, np.uint32), halves])[:size]
 
 
-DRAW = Op("random.draw", Kind.RANDOM, _draw, 0)
+def _shaped(name: str) -> Callable[..., Any]:
+    """The oracle of a row whose numbers take more or fewer words."""
 
-TABLE: dict[str, Op] = {DRAW.name: DRAW}
+    def draw(*, size: int, dtype: Any, **place: Any) -> tuple[NDArray, NDArray]:
+        from numpy import random
+
+        bits: Any = getattr(random, place["kind"])()
+        bits.state = host_state(**place)
+        found = getattr(random.Generator(bits), name)(size, dtype)
+        used = _between(place, bits.state, 8 // np.dtype(dtype).itemsize)
+        return found, np.array([used])
+
+    return draw
+
+
+def _between(place: dict[str, Any], state: Any, each: int) -> int:
+    """How many words of 64 bits, or halves of them, lie before a state."""
+    inner = state["state"]
+    if place["kind"] == "PCG64":
+        words, here = 0, place["place"]
+        while here != inner["state"]:
+            here = here * PCG_MULTIPLIER + place["key"][0] & (1 << 128) - 1
+            words += 1
+    else:
+        counter = [int(word) << 64 * k for k, word in enumerate(inner["counter"])]
+        words = (4 * sum(counter) + state["buffer_pos"] - place["place"]) % (1 << 258)
+    halves = int(place["held"] is not None) - int(state["has_uint32"])
+    return words if each == 1 else 2 * words + halves
+
+
+DRAW = Op("random.draw", Kind.RANDOM, _draw, 0)
+NORMAL = Op("random.standard_normal", Kind.RANDOM, _shaped("standard_normal"), 0, 2)
+EXPONENTIAL = Op(
+    "random.standard_exponential", Kind.RANDOM, _shaped("standard_exponential"), 0, 2
+)
+
+TABLE: dict[str, Op] = {row.name: row for row in (DRAW, NORMAL, EXPONENTIAL)}
 """Rows by name."""

@@ -15,10 +15,21 @@ from ..api.conversion import default_dtype
 from ..array import DeviceArray
 from ..array.state import check_dtype
 from ..backends.registry import Device
+from ..ops.random import DRAW, EXPONENTIAL, NORMAL
+from ..ops.spec import Op
 from .bounded import bounded
 from .streams import Stream
 
-__all__ = ["Place", "integers", "random", "uniform"]
+__all__ = [
+    "Place",
+    "exponential",
+    "integers",
+    "normal",
+    "random",
+    "standard_exponential",
+    "standard_normal",
+    "uniform",
+]
 
 DOUBLE = np.dtype(np.float64)
 
@@ -65,9 +76,15 @@ def _dtype(dtype: Any, device: Device) -> np.dtype[Any]:
     return wanted
 
 
-def _floats(place: Place, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
+def _floats(
+    place: Place, shape: tuple[int, ...], dtype: np.dtype[Any], row: Op = DRAW
+) -> DeviceArray:
+    count = math.prod(shape)
     with place as stream:
-        found = stream.draw(place.device, math.prod(shape), dtype)
+        if row is DRAW:
+            found = stream.draw(place.device, count, dtype)
+        else:
+            found = stream.shaped(row, place.device, count, dtype)
     shaped: DeviceArray = found.reshape(shape)
     return shaped
 
@@ -94,6 +111,47 @@ def uniform(place: Place, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> 
     dtype = _dtype(None, place.device)
     found = _floats(place, _shape(size), dtype)
     return dtype.type(low) + dtype.type(width) * found
+
+
+def standard_normal(
+    place: Place, size: Any = None, dtype: Any = None, out: Any = None
+) -> Any:
+    """`numpy.random.Generator.standard_normal`."""
+    if size is None or out is not None or _is_strange(dtype):
+        return None
+    return _floats(place, _shape(size), _dtype(dtype, place.device), NORMAL)
+
+
+def normal(place: Place, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    """`numpy.random.Generator.normal`."""
+    if size is None or not (_is_number(loc) and _is_number(scale)):
+        return None
+    if not scale >= 0 or np.signbit(scale):
+        return None  # NumPy says what is wrong
+    dtype = _dtype(None, place.device)
+    found = _floats(place, _shape(size), dtype, NORMAL)
+    return dtype.type(loc) + dtype.type(scale) * found
+
+
+def standard_exponential(
+    place: Place,
+    size: Any = None,
+    dtype: Any = None,
+    method: str = "zig",
+    out: Any = None,
+) -> Any:
+    """`numpy.random.Generator.standard_exponential`."""
+    if size is None or out is not None or method != "zig" or _is_strange(dtype):
+        return None
+    return _floats(place, _shape(size), _dtype(dtype, place.device), EXPONENTIAL)
+
+
+def exponential(place: Place, scale: Any = 1.0, size: Any = None) -> Any:
+    """`numpy.random.Generator.exponential`."""
+    if size is None or not _is_number(scale) or not scale >= 0 or np.signbit(scale):
+        return None
+    dtype = _dtype(None, place.device)
+    return dtype.type(scale) * _floats(place, _shape(size), dtype, EXPONENTIAL)
 
 
 def _is_number(x: Any) -> bool:

@@ -31,8 +31,9 @@ class Generator(_Numpy):
 
     Notes
     -----
-    `random`, `uniform` and `integers` are drawn on a named device itself, if the bit
-    generator is `PCG64` or `Philox`: the same numbers, and the same state afterwards.
+    On a named device `random`, `uniform`, `integers`, `normal`, `exponential` and their
+    standard forms are drawn by the device itself, if the bit generator is `PCG64` or
+    `Philox`: the same numbers, and the same state afterwards.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Generator(_Numpy):
     chisquare = drawn(_Numpy.chisquare)
     choice = drawn(_Numpy.choice)
     dirichlet = drawn(_Numpy.dirichlet)
-    exponential = drawn(_Numpy.exponential)
+    exponential = drawn(_Numpy.exponential, devices.exponential)
     f = drawn(_Numpy.f)
     gamma = drawn(_Numpy.gamma)
     geometric = drawn(_Numpy.geometric)
@@ -84,7 +85,7 @@ class Generator(_Numpy):
     negative_binomial = drawn(_Numpy.negative_binomial)
     noncentral_chisquare = drawn(_Numpy.noncentral_chisquare)
     noncentral_f = drawn(_Numpy.noncentral_f)
-    normal = drawn(_Numpy.normal)
+    normal = drawn(_Numpy.normal, devices.normal)
     pareto = drawn(_Numpy.pareto)
     permutation = drawn(_Numpy.permutation)
     permuted = drawn(_Numpy.permuted)
@@ -93,9 +94,11 @@ class Generator(_Numpy):
     random = drawn(_Numpy.random, devices.random)
     rayleigh = drawn(_Numpy.rayleigh)
     standard_cauchy = drawn(_Numpy.standard_cauchy)
-    standard_exponential = drawn(_Numpy.standard_exponential)
+    standard_exponential = drawn(
+        _Numpy.standard_exponential, devices.standard_exponential
+    )
     standard_gamma = drawn(_Numpy.standard_gamma)
-    standard_normal = drawn(_Numpy.standard_normal)
+    standard_normal = drawn(_Numpy.standard_normal, devices.standard_normal)
     standard_t = drawn(_Numpy.standard_t)
     triangular = drawn(_Numpy.triangular)
     uniform = drawn(_Numpy.uniform, devices.uniform)

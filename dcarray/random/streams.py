@@ -13,6 +13,7 @@ from ..array import DeviceArray
 from ..backends.registry import Device
 from ..lazy.libraries import call_library
 from ..ops.random import DRAW, PCG_MULTIPLIER, host_state, philox
+from ..ops.spec import Op
 
 __all__ = ["Stream"]
 
@@ -72,23 +73,41 @@ class Stream:
         dtype : dtype
             uint64, uint32, float64 or float32.
         """
-        wanted = np.dtype(dtype)
+        (found,) = self._call(DRAW, device, count, dtype)
+        self._pass_numbers(count, dtype)
+        return found
+
+    def shaped(self, row: Op, device: Device, count: int, dtype: Any) -> DeviceArray:
+        """The next numbers of a row that also tells how many words it took."""
+        found, used = self._call(row, device, count, dtype)
+        self._pass_numbers(int(used.get()[0]), dtype)
+        return found
+
+    def _call(
+        self, row: Op, device: Device, count: int, dtype: Any
+    ) -> list[DeviceArray]:
         options = {
             "size": count,
-            "dtype": wanted,
+            "dtype": np.dtype(dtype),
             "kind": self.kind,
             "key": self.key,
             "place": self.place,
             "held": self.half if self.held else None,
         }
-        ((buffer, layout, made),) = call_library(DRAW, DRAW.numpy, (), device, options)
-        if wanted.itemsize == 8:
+        return [
+            DeviceArray._of_buffer(buffer, layout, made, device)
+            for buffer, layout, made in call_library(
+                row, row.numpy, (), device, options
+            )
+        ]
+
+    # ---------------------------------------------------------------------- how far
+    def _pass_numbers(self, count: int, dtype: Any) -> None:
+        if np.dtype(dtype).itemsize == 8:
             self._pass(count)
         else:
             self._pass_halves(count)
-        return DeviceArray._of_buffer(buffer, layout, made, device)
 
-    # ---------------------------------------------------------------------- how far
     def _pass_halves(self, count: int) -> None:
         words, rest = divmod(count - self.held + 1, 2)
         if count == 0:

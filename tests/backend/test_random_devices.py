@@ -13,6 +13,7 @@ import pytest
 import dcarray as dc
 from dcarray.backends import registry
 from dcarray.ops.random import philox
+from dcarray.ops.ziggurat import ziggurat
 from tests.metal_simulator import Simulator, installed
 from tests.metal_simulator.library import compiler
 
@@ -119,6 +120,62 @@ def test_counters_carry(device: str) -> None:
     ours, theirs = dc.random.Generator(last[0], device=device), numpys(last[1])
     same(ours.random(30, "f"), theirs.random(30, "f"), device)
     same_state(ours, theirs)
+
+
+SHAPED = ["standard_normal", "standard_exponential"]
+
+
+@pytest.mark.parametrize("name", SHAPED)
+@pytest.mark.parametrize("dtype", ["d", "f"])
+def test_normal_and_exponential_numbers(name: str, dtype: str, device: str) -> None:
+    if dtype == "d" and not has_doubles(device):
+        return
+    for kind in KINDS if dtype == "f" else KINDS[:1]:
+        ours, theirs = dc.random.Generator(kind(7), device=device), numpys(kind(7))
+        assert ours.random(1, "f").get()[0] == theirs.random(1, "f")[0]
+        for size in (1, (2, 5), 0, 60_000, 3):
+            want = getattr(theirs, name)(size, dtype)
+            got = getattr(ours, name)(size, dtype)
+            assert (got.shape, got.dtype) == (want.shape, want.dtype)
+            # Those of the tail take a logarithm; all others are the same bits.
+            apart = np.abs(got.get() - want) / np.spacing(np.abs(want))
+            assert apart.max(initial=0) <= 4
+            assert np.count_nonzero(apart) <= 60
+            same_state(ours, theirs)
+
+
+def test_scaled_numbers(device: str) -> None:
+    ours, theirs = dc.random.default_rng(1, device=device), np.random.default_rng(1)
+    if not has_doubles(device):
+        assert ours.normal(3, 2, 10).dtype == np.float32
+        assert ours.exponential(2, 10).dtype == np.float32
+        return
+    for got, want in (
+        (ours.normal(3, 2, (4, 5)), theirs.normal(3, 2, (4, 5))),
+        (ours.exponential(2.5, 100), theirs.exponential(2.5, 100)),
+    ):
+        assert np.allclose(got.get(), want, rtol=1e-14)
+        same_state(ours, theirs)
+    with pytest.raises(ValueError, match="scale < 0"):
+        ours.normal(0, -1, 3)
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_layers_of_the_ziggurats(name: str) -> None:
+    # Layers have the same area, up to the width of the curve above them.
+    for dtype, places in (("d", 52), ("f", 23)):
+        found = ziggurat(name, np.dtype(dtype))
+        if name == "standard_exponential" and dtype == "d":
+            places = 53
+        widths = found.factors.astype(np.float64) * 2.0**places
+        heights = found.heights.astype(np.float64)
+        areas = widths[1:] * (heights[:-1] - heights[1:])
+        near = 1e-6 if dtype == "f" else 1e-9
+        assert np.allclose(areas[1:], areas[5], rtol=near * 100)
+        assert np.isclose(widths[0] * heights[-1], areas[5], rtol=near * 10)
+        shares = found.limits.astype(np.float64) / 2.0**places
+        assert np.allclose(shares[2:], widths[1:-1] / widths[2:], rtol=near)
+        assert found.edge == pytest.approx(widths[-1], rel=near)
 
 
 KNOWN = [

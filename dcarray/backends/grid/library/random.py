@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ....ops.elementwise import CAST
 from ....ops.kernels.drawing import pcg_kernel, philox_kernel
+from ....ops.kernels.ziggurats import CODE, STATES, make_kernel, read_kernel
 from ....ops.random import PCG_MULTIPLIER
+from ....ops.ziggurat import ziggurat
 from ..views import GridView
-from .work import WAVES, Work
+from .work import INT64, WAVES, HostArray, Work
 
 __all__ = ["TABLE"]
 
+FLOAT64 = np.dtype(np.float64)
 WORD = 0xFFFFFFFFFFFFFFFF
 WHOLE = (1 << 128) - 1
 LEAST = 8
@@ -91,5 +95,55 @@ def _halves(number: int) -> list[int]:
     return [number >> 64, number & WORD]
 
 
-TABLE: dict[str, Callable[..., Any]] = {"random.draw": _draw}
+# --------------------------------------------------------------------------- ziggurats
+def _shaped(
+    name: str, work: Work, *, size: int, dtype: Any, **place: Any
+) -> tuple[GridView, GridView]:
+    """Normal or exponential numbers, and how many words they took."""
+    dtype = np.dtype(dtype)
+    work.check(dtype)
+    tables = ziggurat(name, dtype)
+    operands = [work.put(x) for x in (tables.factors, tables.limits, tables.heights)]
+    doubles = FLOAT64 in work.backend.supported
+    variant = (name, dtype, doubles, tables.edge)
+    states = STATES[name]
+    out, end = work.new((size,), dtype), work.full(1, 0, INT64)
+    # A few words in a hundred make no number.
+    count = size + size // 24 + 64
+    while size:
+        bits = np.dtype(f"u{dtype.itemsize}")
+        words = _draw(work, size=count, dtype=bits, **place)
+        length = max(32, min(1024, count >> 13))
+        chunks = -(-count // length)
+        codes = work.new((chunks, states), INT64)
+        kernel = read_kernel(*variant)
+        numbers = (count, length, chunks)
+        work.run(kernel, codes.size, words, *operands, codes, *numbers)
+        begins, made = _begins(work.read(codes))
+        if made >= size:
+            kernel = make_kernel(*variant)
+            starts = work.put(begins)
+            given = (words, *operands, starts, out, end)
+            work.run(kernel, chunks, *given, *numbers, size)
+            break
+        count *= 2
+    return out, end
+
+
+def _begins(codes: HostArray) -> tuple[HostArray, int]:
+    """The code at the beginning of each chunk, and how many numbers there are."""
+    begins = []
+    state = made = 0
+    for row in codes.tolist():
+        begins.append(made * CODE + state)
+        numbers, state = divmod(row[state], CODE)
+        made += numbers
+    return np.array(begins, np.int64), made
+
+
+TABLE: dict[str, Callable[..., Any]] = {
+    "random.draw": _draw,
+    "random.standard_normal": partial(_shaped, "standard_normal"),
+    "random.standard_exponential": partial(_shaped, "standard_exponential"),
+}
 """Functions by the name of their rows."""
