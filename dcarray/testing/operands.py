@@ -13,6 +13,7 @@ from ..ops.spec import Op
 __all__ = [
     "distance",
     "distances",
+    "fits",
     "has_small_second",
     "library_calls",
     "moderate",
@@ -156,6 +157,16 @@ def _extended(found: HostArray) -> HostArray:
     limits: Any = np.finfo(found.dtype)
     beyond = np.copysign(np.ldexp(np.longdouble(1), limits.maxexp), found)
     return np.where(np.isinf(found), beyond, found.astype(np.longdouble))
+
+
+def fits(found: HostArray, dtype: DType) -> HostArray:
+    """Which numbers a dtype can hold once they are rounded: C says nothing of a large
+    one, an infinity or NaN as an integer."""
+    if found.dtype.kind != "f" or dtype.kind not in "iu":
+        return np.ones(found.shape, np.bool_)
+    whole = np.trunc(found.astype(np.longdouble))
+    limits = np.iinfo(dtype)
+    return np.asarray((whole >= limits.min) & (whole <= limits.max))
 
 
 def library_calls() -> Iterator[tuple[str, tuple[HostArray, ...], dict[str, Any]]]:
