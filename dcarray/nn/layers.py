@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api.conversion import as_array, convert
+from ..api.conversion import as_array
 from ..api.coverage import native
 from ..api.elementwise import matmul
 from ..api.indexing import take, where
@@ -207,9 +207,8 @@ def dropout(
     """
     _check_rate("dropout", rate)
     given = as_array(x)
-    draw = np.random.Generator.random
-    kept = draw(default_rng(generator), given.shape, np.float32) >= np.float32(rate)
-    mask = convert(np.asarray(kept), device=given._device)
+    drawn = default_rng(generator, device=given._device).random(given.shape, np.float32)
+    mask = as_array(drawn >= np.float32(rate))
     found = _dropped(given, mask, rate)
     return (found, mask) if return_mask else found
 
