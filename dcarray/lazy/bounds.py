@@ -103,9 +103,10 @@ def _size(node: Node, values: Sequence[HostArray], result: HostArray) -> HostArr
     for x in values[: node.op.cancelling]:
         size = np.fmax(size, np.abs(x))
     if node.op.composed and _is_rounded(result.dtype):
-        smallest = result.dtype.type(_finfo(result.dtype).tiny)
+        product = np.full(size.shape, _finfo(result.dtype).tiny, result.dtype)
         for x in values:
-            size = np.fmax(size, smallest * np.abs(x))
+            product = product * np.fmax(1, np.abs(x))
+        size = np.fmax(size, product)
     return size
 
 

@@ -94,7 +94,10 @@ def scale(op: Op, given: list[HostArray]) -> HostArray | None:
     if op.composed and given[0].dtype.kind == "f":
         # A subnormal number in a formula has few digits, and may be multiplied.
         limits: Any = np.finfo(given[0].dtype)
-        found += [limits.tiny * np.abs(x) for x in given]
+        found.append(np.full(given[0].shape, limits.tiny))
+        with np.errstate(over="ignore"):
+            for x in given:
+                found[-1] = found[-1] * np.fmax(1, np.abs(x))
     if found:
         size = np.fmax.reduce(found)
         return np.where(np.isfinite(size), size, 0)
