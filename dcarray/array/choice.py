@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ __all__ = ["CHOOSY", "is_choosy", "needs_numpy", "runs_at_once"]
 
 CHOOSY = frozenset({ABSOLUTE, MULTIPLY, SQUARE})
 """NumPy's loops for complex numbers with other bits along negative strides, or for
-one element."""
+one element, on every processor."""
 
 
 def needs_numpy(
@@ -55,7 +56,9 @@ def needs_numpy(
         return True
     if op is POWER and _integers(operands):
         return True  # the loop may raise: an exponent below zero
-    if _has_choices(op, operands):
+    if _has_choices(op, operands) or any(
+        [is_choosy(op, x.dtype, x.shape, x.strides) for x in outs if x is not None]
+    ):
         return True
     below = current().eager_below
     if all(x._host is not None and not x._host.shape for x in arrays):
@@ -93,20 +96,47 @@ def _has_choices(op: Op, operands: Sequence[Any]) -> bool:
     """
     arrays = [x for x in operands if isinstance(x, (ArrayState, np.ndarray))]
     if op in CHOOSY:
-        return any([is_choosy(x.dtype, x.shape, x.strides) for x in arrays]) and (
+        return any([is_choosy(op, x.dtype, x.shape, x.strides) for x in arrays]) and (
             all([x.size == 1 for x in arrays])
             or any([min(x.strides, default=0) < 0 for x in arrays])
         )
     if op is POWER and len(arrays) == 2:
         base, exponent = arrays
-        if exponent.size > 1:  # one exponent for many elements is another loop
-            return exponent.shape != base.shape or 0 in exponent.strides
-    return False
+        if exponent.size > 1 and (
+            exponent.shape != base.shape or 0 in exponent.strides
+        ):
+            return True  # one exponent for many elements is another loop
+    return any([is_choosy(op, x.dtype, x.shape, x.strides) for x in arrays])
 
 
-def is_choosy(dtype: DType, shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether an operand of an operation in `CHOOSY` is one that matters."""
-    return dtype.kind == "c" and (math.prod(shape) == 1 or min(strides) < 0)
+def is_choosy(
+    op: Op, dtype: DType, shape: Sequence[int], strides: Sequence[int]
+) -> bool:
+    """Whether NumPy has several loops for an operand, with different bits."""
+    backwards = min(strides, default=0) < 0
+    if dtype.kind == "c" and op in CHOOSY:
+        return backwards or math.prod(shape) == 1
+    return backwards and dtype.kind in "fc" and _differs_backwards(op, dtype)
+
+
+@lru_cache
+def _differs_backwards(op: Op, dtype: DType) -> bool:
+    """Whether NumPy's loop gives other bits along a negative stride.
+
+    Where NumPy has a vector library (AVX-512), its loops take it for strides from 0 on
+    and the C library's functions for the others.  On other processors nothing differs.
+    """
+    if op in CHOOSY or op.outputs > 1 or not isinstance(op.numpy, np.ufunc):
+        return False
+    x = np.linspace(0.02, 3, 997).astype(dtype)
+    operands = [x] * op.inputs
+    with np.errstate(all="ignore"):
+        try:
+            ahead = op.numpy(*operands)
+            back = op.numpy(*[operand[::-1] for operand in operands])
+        except TypeError:  # no loop for this dtype
+            return False
+    return bool(ahead[::-1].tobytes() != back.tobytes())
 
 
 def _is_aligned(x: ArrayState) -> bool:

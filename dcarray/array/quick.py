@@ -19,7 +19,7 @@ from ..lazy.graph import Read, Value
 from ..lazy.record import Alike, record, record_alike
 from ..ops.elementwise import POWER
 from ..ops.spec import Op
-from .choice import CHOOSY, is_choosy
+from .choice import is_choosy
 from .state import ArrayState, check_dtype
 
 __all__ = ["SCALARS", "finish", "record_quickly"]
@@ -139,6 +139,6 @@ def _is_simple(op: Op, operands: Sequence[Any], reads: Sequence[Any]) -> bool:
             return False
         if not layout.plain and x._host is not None and not x._host.flags.aligned:
             return False
-        if op in CHOOSY and is_choosy(read.dtype, layout.shape, layout.strides):
+        if is_choosy(op, read.dtype, layout.shape, layout.strides):
             return False
     return True
