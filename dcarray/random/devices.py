@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..api.conversion import default_dtype
+from ..api.conversion import as_array, default_dtype
+from ..api.elementwise import exp, isfinite, signbit
+from ..api.indexing import take
 from ..array import DeviceArray
 from ..array.state import check_dtype
 from ..backends.registry import Device
@@ -22,8 +24,10 @@ from .streams import Stream
 
 __all__ = [
     "Place",
+    "choice",
     "exponential",
     "integers",
+    "lognormal",
     "normal",
     "random",
     "standard_exponential",
@@ -101,18 +105,6 @@ def _is_strange(dtype: Any) -> bool:
     return dtype is not None and np.dtype(dtype) not in (DOUBLE, np.float32)
 
 
-def uniform(place: Place, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-    """`numpy.random.Generator.uniform`."""
-    if size is None or not (_is_number(low) and _is_number(high)):
-        return None
-    width = float(high) - float(low)
-    if not math.isfinite(width):
-        return None  # NumPy says what is wrong
-    dtype = _dtype(None, place.device)
-    found = _floats(place, _shape(size), dtype)
-    return dtype.type(low) + dtype.type(width) * found
-
-
 def standard_normal(
     place: Place, size: Any = None, dtype: Any = None, out: Any = None
 ) -> Any:
@@ -120,17 +112,6 @@ def standard_normal(
     if size is None or out is not None or _is_strange(dtype):
         return None
     return _floats(place, _shape(size), _dtype(dtype, place.device), NORMAL)
-
-
-def normal(place: Place, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-    """`numpy.random.Generator.normal`."""
-    if size is None or not (_is_number(loc) and _is_number(scale)):
-        return None
-    if not scale >= 0 or np.signbit(scale):
-        return None  # NumPy says what is wrong
-    dtype = _dtype(None, place.device)
-    found = _floats(place, _shape(size), dtype, NORMAL)
-    return dtype.type(loc) + dtype.type(scale) * found
 
 
 def standard_exponential(
@@ -146,16 +127,79 @@ def standard_exponential(
     return _floats(place, _shape(size), _dtype(dtype, place.device), EXPONENTIAL)
 
 
-def exponential(place: Place, scale: Any = 1.0, size: Any = None) -> Any:
-    """`numpy.random.Generator.exponential`."""
-    if size is None or not _is_number(scale) or not scale >= 0 or np.signbit(scale):
-        return None
-    dtype = _dtype(None, place.device)
-    return dtype.type(scale) * _floats(place, _shape(size), dtype, EXPONENTIAL)
-
-
+# -------------------------------------------------------------- numbers with parameters
 def _is_number(x: Any) -> bool:
     return isinstance(x, (int, float, np.integer, np.floating))
+
+
+def _common_shape(place: Place, size: Any, *given: Any) -> tuple[int, ...] | None:
+    """The shape of a result whose parameters are numbers, or arrays on the device."""
+    shapes = []
+    for x in given:
+        if isinstance(x, DeviceArray) and x._device is place.device:
+            if x.dtype.kind not in "iuf":
+                return None
+            shapes.append(x.shape)
+        elif not _is_number(x):
+            return None
+    common = np.broadcast_shapes(*shapes)
+    if size is None:
+        return common if shapes else None
+    shape = _shape(size)
+    # NumPy says so, where parameters do not fit into the size.
+    return shape if np.broadcast_shapes(shape, common) == shape else None
+
+
+def _cast(x: Any, dtype: np.dtype[Any]) -> Any:
+    return x.astype(dtype) if isinstance(x, DeviceArray) else dtype.type(x)
+
+
+def _shifted(place: Place, size: Any, loc: Any, scale: Any, row: Op) -> Any:
+    """``loc + scale * numbers``; without ``loc`` if that is None."""
+    given = (scale,) if loc is None else (loc, scale)
+    shape = _common_shape(place, size, *given)
+    if shape is None:
+        return None
+    dtype = _dtype(None, place.device)
+    found = _cast(scale, dtype) * _floats(place, shape, dtype, row)
+    return found if loc is None else _cast(loc, dtype) + found
+
+
+def _is_scale(scale: Any) -> bool:
+    """Whether NumPy takes it; otherwise NumPy says what is wrong."""
+    if isinstance(scale, DeviceArray):
+        real = scale.dtype.kind in "iuf"
+        return real and not bool(signbit(scale.astype(np.float32)).any())
+    return _is_number(scale) and not np.signbit(scale)
+
+
+def uniform(place: Place, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+    """`numpy.random.Generator.uniform`."""
+    if _common_shape(place, size, low, high) is None:
+        return None
+    dtype = _dtype(None, place.device)
+    with np.errstate(over="ignore", invalid="ignore"):
+        low = _cast(low, dtype)
+        width = _cast(high, dtype) - low
+    if not bool(as_array(isfinite(width)).all()):
+        return None  # NumPy says what is wrong
+    return _shifted(place, size, low, width, DRAW)
+
+
+def normal(place: Place, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    """`numpy.random.Generator.normal`."""
+    return _shifted(place, size, loc, scale, NORMAL) if _is_scale(scale) else None
+
+
+def lognormal(place: Place, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Any:
+    """`numpy.random.Generator.lognormal`."""
+    found = normal(place, mean, sigma, size)
+    return None if found is None else exp(found)
+
+
+def exponential(place: Place, scale: Any = 1.0, size: Any = None) -> Any:
+    """`numpy.random.Generator.exponential`."""
+    return _shifted(place, size, None, scale, EXPONENTIAL) if _is_scale(scale) else None
 
 
 def integers(
@@ -168,7 +212,7 @@ def integers(
 ) -> Any:
     """`numpy.random.Generator.integers`."""
     ends = [low] if high is None else [low, high]
-    if size is None or not all([_is_number(end) for end in ends]):
+    if size is None or not all([isinstance(end, (int, np.integer)) for end in ends]):
         return None
     # NumPy says what is wrong, if anything is.
     sample = np.random.Generator(np.random.PCG64(0))
@@ -182,3 +226,25 @@ def integers(
             stream, place.device, math.prod(shape), first, width, np.dtype(wanted)
         )
     return found.reshape(shape)
+
+
+def choice(
+    place: Place,
+    a: Any,
+    size: Any = None,
+    replace: bool = True,
+    p: Any = None,
+    axis: int = 0,
+    shuffle: bool = True,
+) -> Any:
+    """`numpy.random.Generator.choice`, of all alike and with replacement."""
+    if size is None or p is not None or not replace:
+        return None
+    if isinstance(a, (int, np.integer)):
+        return integers(place, 0, a, size) if a > 0 else None
+    if not isinstance(a, DeviceArray) or a._device is not place.device or not a.ndim:
+        return None
+    axis = np.lib.array_utils.normalize_axis_index(axis, a.ndim)
+    if not a.shape[axis]:
+        return None
+    return take(a, integers(place, 0, a.shape[axis], size), axis)

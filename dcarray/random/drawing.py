@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ..api.calling import named_device
 from ..api.coverage import native
 from ..array import DeviceArray
 from ..array.fallback import on_host
-from ..backends.registry import Device, device_of
+from ..backends.registry import AUTO, Device, device_of
 from ..config import config, current
 from .devices import Place
 from .streams import Stream
@@ -41,13 +42,18 @@ def drawn(method: Function, elsewhere: Function | None = None) -> Any:
     def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
         label = getattr(self, "_device", None)
         target = device_of(label, current().device)
-        if elsewhere is not None and target.kind not in ("auto", "cpu"):
+        if label is None and target is AUTO:
+            target = named_device(arguments, keywords)
+        drawing = self
+        if target.kind not in ("auto", "cpu") and isinstance(self, np.random.Generator):
             bits = self.bit_generator
-            if Stream.has(bits):
+            if elsewhere is not None and Stream.has(bits):
                 made = elsewhere(Place(bits, target), *arguments, **keywords)
                 if made is not None:
                     return made
-        return _draw(method.__get__(self), arguments, keywords, target)
+            # NumPy's methods call each other, and know no devices.
+            drawing = np.random.Generator(bits)
+        return _draw(method.__get__(drawing), arguments, keywords, target)
 
     return call
 

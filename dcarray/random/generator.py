@@ -31,9 +31,10 @@ class Generator(_Numpy):
 
     Notes
     -----
-    On a named device `random`, `uniform`, `integers`, `normal`, `exponential` and their
-    standard forms are drawn by the device itself, if the bit generator is `PCG64` or
-    `Philox`: the same numbers, and the same state afterwards.
+    On a named device `random`, `uniform`, `integers`, `choice` with replacement,
+    `normal`, `lognormal`, `exponential` and the standard forms are drawn by the device
+    itself, if the bit generator is `PCG64` or `Philox`: the same numbers, and the same
+    state afterwards.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Generator(_Numpy):
     binomial = drawn(_Numpy.binomial)
     bytes = drawn(_Numpy.bytes)
     chisquare = drawn(_Numpy.chisquare)
-    choice = drawn(_Numpy.choice)
+    choice = drawn(_Numpy.choice, devices.choice)
     dirichlet = drawn(_Numpy.dirichlet)
     exponential = drawn(_Numpy.exponential, devices.exponential)
     f = drawn(_Numpy.f)
@@ -77,7 +78,7 @@ class Generator(_Numpy):
     integers = drawn(_Numpy.integers, devices.integers)
     laplace = drawn(_Numpy.laplace)
     logistic = drawn(_Numpy.logistic)
-    lognormal = drawn(_Numpy.lognormal)
+    lognormal = drawn(_Numpy.lognormal, devices.lognormal)
     logseries = drawn(_Numpy.logseries)
     multinomial = drawn(_Numpy.multinomial)
     multivariate_hypergeometric = drawn(_Numpy.multivariate_hypergeometric)

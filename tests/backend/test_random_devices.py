@@ -245,6 +245,56 @@ def test_what_devices_do_not_draw_goes_on_in_the_same_stream() -> None:
     same(other, np.random.Generator(np.random.SFC64(1)).random(3), "test:0")
 
 
+MEANS = np.array([[1.0, 2.0, 3.0]])
+SCALES = np.array([[0.5], [2.0]])
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    ("name", "arguments", "keywords"),
+    [
+        ("normal", (MEANS, SCALES), {}),
+        ("normal", (MEANS, 2.0, (4, 3)), {}),
+        ("uniform", (MEANS, MEANS * 3), {}),
+        ("uniform", (0, MEANS, (2, 3)), {}),
+        ("lognormal", (1.0, 0.3, 50), {}),
+        ("exponential", (SCALES, (2, 2)), {}),
+        ("choice", (7, 20), {}),
+        ("choice", (np.arange(12.0).reshape(4, 3), (2, 2)), {"axis": 1}),
+        ("choice", (5, 3), {"replace": False}),
+        ("choice", (np.arange(3), 4), {"p": [0.1, 0.2, 0.7]}),
+        ("multivariate_normal", (MEANS[0], np.eye(3), 2), {}),
+        ("normal", (MEANS, -SCALES), {}),
+        ("normal", (MEANS, SCALES, (5, 5)), {}),
+        ("uniform", (MEANS, np.inf), {}),
+        ("choice", (0, 3), {}),
+        ("choice", (np.zeros(0), 3), {}),
+        ("integers", (0.5, 3.5, 4), {}),
+    ],
+)
+def test_parameters(name: str, arguments: Any, keywords: Any, named: bool) -> None:
+    device = "test:0"
+    given = [
+        dc.asarray(x, device=device) if isinstance(x, np.ndarray) else x
+        for x in arguments
+    ]
+    # Without a name, arrays are made where the parameters are.
+    arrays = [x for x in given if isinstance(x, dc.ndarray)]
+    ours = dc.random.default_rng(3, device=device if named or not arrays else None)
+    theirs = np.random.default_rng(3)
+    try:
+        want = getattr(theirs, name)(*arguments, **keywords)
+    except (TypeError, ValueError, OverflowError) as error:
+        with pytest.raises(type(error)):
+            getattr(ours, name)(*given, **keywords)
+    else:
+        got = getattr(ours, name)(*given, **keywords)
+        assert str(got.device) == device
+        assert (got.shape, got.dtype) == (want.shape, want.dtype)
+        assert np.allclose(got.get(), want, rtol=1e-14, atol=0)
+    same_state(ours, theirs)
+
+
 def test_mistakes_are_told_as_numpy_tells_them() -> None:
     generator = dc.random.default_rng(0, device="test:0")
     with pytest.raises(ValueError, match="low >= high"):
