@@ -16,6 +16,7 @@ from .calling import call_row, named_device
 from .conversion import as_array, hosts_of, placed, unwrapped
 from .coverage import fallback, native
 from .hosted import hosted, minding_subclasses
+from .repetition import resize
 
 __all__ = [
     "choose",
@@ -189,10 +190,9 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
         on_host(DeviceArray, np.putmask, a, mask, values)
         return
     given = as_array(values).ravel()
-    if given.size == 1:
-        spread: Any = given.reshape(())
-    else:
-        spread = given[np.arange(a.size) % given.size].reshape(a.shape)
+    if not given.size:
+        return
+    spread = given.reshape(()) if given.size == 1 else resize(given, a.shape)
     where = as_array(mask).astype(bool).reshape(a.shape)
     a[...] = calls.elementwise(DeviceArray, WHERE, (where, spread.astype(a.dtype), a))
 

@@ -154,5 +154,15 @@ def test_functions(call: Any) -> None:
 def test_nothing_to_place() -> None:
     x = on_device(X)
     dc.place(x, x > 1000, [])
+    dc.putmask(x, x > 5, np.array([], np.float32))
+    np.testing.assert_array_equal(x.get(), X)
     with pytest.raises(ValueError, match="Cannot insert from an empty array"):
         dc.place(x, x > 5, [])
+
+
+def test_what_goes_to_the_device_is_shown() -> None:
+    x, places = on_device(X), np.arange(100) % 6
+    with dc.profile() as profile:
+        x[places]
+    moved = [(e.device, e.nbytes) for e in profile.of_kind("transfer")]
+    assert moved == [(f"cpu -> {DEVICE}", 800)]

@@ -27,6 +27,7 @@ __all__ = [
     "gather_kernel",
     "places_kernel",
     "scatter_kernel",
+    "turns_kernel",
 ]
 
 DType = np.dtype[Any]
@@ -205,3 +206,17 @@ def coordinate_kernel() -> nodes.Kernel:
             out[k] = truncate_remainder(truncate_divide(positions[k], inner), length)
 
     return built(coordinate, array(INT64), array(INT64, True), numbers=3)
+
+
+@cache
+def turns_kernel(dtype: DType) -> nodes.Kernel:
+    """Numbers that count up from 0, and again from 0 after each ``length`` of them.
+
+    Parameters are the numbers, how many there are, and the length.
+    """
+
+    def turns(out: Scalar, count: Scalar, length: Scalar) -> None:
+        for k in range(global_id(0), count, global_size(0)):
+            out[k] = truncate_remainder(k, length)
+
+    return built(turns, array(dtype, True), numbers=2)

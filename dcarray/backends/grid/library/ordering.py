@@ -20,7 +20,7 @@ from ....ops.kernels.sorting import (
     search_kernel,
 )
 from ..views import GridView
-from .places import gather
+from .places import gather, turns
 from .work import INT32, INT64, INTP, DType, Rows, Work, normalized_axis, rows_of
 
 __all__ = ["TABLE", "order_of", "picked", "search"]
@@ -46,9 +46,7 @@ def order_of(
     if rows.length >= 1 << 31:
         raise UnsupportedError(f"{rows.length} elements to sort in a row")
     if before is None:
-        line = work.put(np.arange(rows.length, dtype=np.int32))
-        shape = (rows.count, rows.length)
-        order = work.copy(line.through(lambda a: np.broadcast_to(a, shape)))
+        order = turns(work, (rows.count, rows.length), rows.length, INT32)
     else:
         order = before
     if not order.size:

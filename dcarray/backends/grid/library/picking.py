@@ -15,7 +15,7 @@ from ....ops.kernels.gathering import coordinate_kernel
 from ....ops.reduction import SUM
 from ..views import GridView
 from .keys import selected
-from .places import gather, positions, resolved, scatter
+from .places import gather, positions, resolved, scatter, turns
 from .work import INT64, INTP, HostArray, Work, normalized_axis
 
 __all__ = ["TABLE", "take"]
@@ -157,8 +157,7 @@ def _put_flat(
     if not places.size or not given.size:
         return changed
     places = resolved(work, places, 0, flat.size, 1, mode)
-    turns = work.put(np.arange(places.size) % given.size)
-    given = take(work, given, turns, 0)
+    given = take(work, given, turns(work, places.shape, given.size), 0)
     first = flat.through(lambda a: np.broadcast_to(a[:1], places.shape))
     scatter(work, given, places, first, changed)
     return changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ....ops.kernels.gathering import (
     gather_kernel,
     places_kernel,
     scatter_kernel,
+    turns_kernel,
 )
 from ....ops.reduction import CUMULATIVE_SUM
 from ..geometry import Axes, collapsed, elements, is_wide
@@ -21,7 +23,7 @@ from ..views import GridView
 from .scans import scan
 from .work import BOOL, INT32, INT64, Work
 
-__all__ = ["gather", "positions", "resolved", "scatter"]
+__all__ = ["gather", "positions", "resolved", "scatter", "turns"]
 
 
 def _axes(views: Sequence[GridView]) -> tuple[list[int], Axes, bool]:
@@ -148,4 +150,14 @@ def positions(work: Work, mask: GridView) -> GridView:
     count = int(work.read(sums.through(lambda a: a[-1:]))[0])
     out = work.new((count,), INT64)
     work.run(compact_kernel(), mask.size, flat, sums, out, mask.size)
+    return out
+
+
+def turns(
+    work: Work, shape: Sequence[int], length: int, dtype: np.dtype[Any] = INT64
+) -> GridView:
+    """Numbers that count up from 0 in C order, and again after each ``length``."""
+    out = work.new(shape, dtype)
+    if out.size:
+        work.run(turns_kernel(dtype), out.size, out, out.size, length)
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from ....layout import Layout
 from ....ops.elementwise import CAST
 from ....ops.program import Inner, Node, Program, Reduction
 from ....ops.spec import Op
+from ....profile import Event, emit
 from ..views import GridView
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ Result = tuple[Any, Layout, DType]
 
 WAVES = 8
 """Groups for each unit of the device, so that it is never idle."""
+
+FEW = 64
+"""Bytes that go to the device or come back without being called a transfer: numbers on
+which it depends what is launched next."""
 
 INT32 = np.dtype(np.int32)
 INT64 = np.dtype(np.int64)
@@ -77,7 +83,9 @@ class Work:
         host = np.asarray(x, dtype, order="C")
         target = self.new(host.shape, host.dtype)
         if host.size:
+            started = time.perf_counter()
             self.backend.upload(host.reshape(-1).view(np.uint8), target.memory)
+            self._moved("cpu", self.backend.device, host.nbytes, started)
         return target
 
     def full(self, size: int, value: int, dtype: DType) -> GridView:
@@ -96,9 +104,24 @@ class Work:
         low, high = x.layout.span(size)
         raw = np.empty(high, np.uint8)
         if x.size:
+            started = time.perf_counter()
             self.backend.download(x.memory, raw)
+            self._moved(self.backend.device, "cpu", high - low, started)
         found = raw[low:high].view(x.dtype)
         return found.reshape(x.shape)
+
+    def _moved(self, source: str, target: str, nbytes: int, started: float) -> None:
+        """Show a transfer, unless it was of a few numbers."""
+        if nbytes > FEW:
+            event = Event(
+                "transfer",
+                "copy",
+                f"{source} -> {target}",
+                nbytes=nbytes,
+                seconds=time.perf_counter() - started,
+                start=started,
+            )
+            emit(event)
 
     def dense(self, x: GridView) -> GridView:
         """The same elements, C-contiguous; a copy where they are not."""
