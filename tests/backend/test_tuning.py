@@ -256,6 +256,24 @@ def test_the_search_uses_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert backend.layouts == best
 
 
+def test_chance_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine was busy at first: then everything else seems faster."""
+    backend = Named(group=256, items=64, coalesces=True, ahead=2)
+    before = dict(backend.layouts)
+    busy = {kind: 1 for kind in CANDIDATES}
+
+    def seconds(_: Any, kind: str, layout: Choice, __: Any) -> float:
+        found = 2.0 if busy[kind] else 1.0
+        busy[kind] = 0
+        return found
+
+    monkeypatch.setattr(trials, "_seconds", seconds)
+    gains: list[float] = []
+    search(backend, 16, tell=lambda _, __, gain: gains.append(gain))
+    assert backend.layouts == before
+    assert gains == [1.0] * len(CANDIDATES)
+
+
 @pytest.fixture
 def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is timed more than once."""

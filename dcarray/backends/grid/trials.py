@@ -77,7 +77,7 @@ def search(
     for kind, fields in CANDIDATES.items():
         if kind in spared:
             continue
-        best = layouts[kind]
+        start = best = layouts[kind]
         first = least = _seconds(backend, kind, best, work[kind])
         for field, values in fields.items():
             for value in () if field in spared else values:
@@ -87,6 +87,10 @@ def search(
                 taken = _seconds(backend, kind, tried, work[kind])
                 if taken < BETTER * least:
                     best, least = tried, taken
+        if best != start:  # whether it was the machine that had less to do meanwhile
+            first = min(first, _seconds(backend, kind, start, work[kind]))
+            if least >= BETTER * first:
+                best, least = start, first
         layouts[kind] = best
         tell(kind, best, first / least)
     return {kind: astuple(layout) for kind, layout in layouts.items()}
