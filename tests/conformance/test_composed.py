@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dcarray as dc
+from dcarray.backends.grid.library.quantiles import METHODS, placed
 from dcarray.backends.registry import install, remove
 from tests.backend.interpreted_device import InterpretedBackend
 
@@ -76,6 +77,13 @@ np.corrcoef(v)
 np.corrcoef(v,v**2)
 np.corrcoef(c)
 np.corrcoef(f32)
+np.quantile(f, [0.1, 0.35], axis=1, method="nearest")
+np.quantile(i, 0.35, method="lower")
+np.quantile(i, [0.2, 0.9], method="midpoint")
+np.percentile(h, 40, axis=0, method="higher")
+np.percentile(f32, 40, method="hazen")
+np.quantile(f, 0.4, axis=0, method="closest_observation", keepdims=True)
+np.quantile(f, 0.4, method="what")
 np.nanmedian(h)
 np.nanmedian(h,axis=1)
 np.nanmedian(h,axis=0,keepdims=True)
@@ -208,3 +216,16 @@ def test_calls_agree_with_numpy(call: str, grid: str) -> None:
         assert type(got) is type(want)
     else:
         same(got, want, grid)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_places_of_quantiles(method: str) -> None:
+    rng = np.random.default_rng(0)
+    for length in (1, 2, 3, 4, 7, 10, 101):
+        x = np.arange(float(length))
+        shares = [0.1, 0.25, 1 / 3, 0.6, *np.arange(length + 1) / length]
+        for share in (*shares, *rng.random(5)):
+            below, rest = placed(method, length, float(share))
+            above = min(below + 1, length - 1)
+            found = below + (above - below) * (rest or 0)
+            assert abs(found - np.quantile(x, share, method=method)) < 1e-9

@@ -16,7 +16,7 @@ from .joining import joined
 from .ordering import TABLE as ORDERING
 from .work import DType, Work
 
-__all__ = ["TABLE"]
+__all__ = ["METHODS", "TABLE", "placed"]
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -71,11 +71,11 @@ class _Sorted:
             result = self.work.map(WHERE, missing, last, result, dtype=result.dtype)
         return result.through(lambda a: a.reshape(self.kept))
 
-    def between(self, share: float, dtype: DType) -> GridView:
+    def between(self, share: float, method: str, dtype: DType) -> GridView:
         """The element at a share of the length, interpolated."""
-        place = share * (self.length - 1)
-        below = min(math.floor(place), self.length - 1)
-        rest = place - below
+        below, rest = placed(method, self.length, share)
+        if rest is None:
+            return self.finished(self.at(below))
         first, second = self.at(below), self.at(min(below + 1, self.length - 1))
         work = self.work
         step = work.map(SUBTRACT, second, first)
@@ -87,6 +87,63 @@ class _Sorted:
         return self.finished(work.map(SUBTRACT, second, moved, dtype=dtype))
 
 
+# ----------------------------------------------------------------------------- methods
+_LINES = {
+    "linear": (1.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+}
+"""Methods that interpolate, and their two parameters (Hyndman and Fan 1996)."""
+
+_MEANS = ("midpoint", "averaged_inverted_cdf")
+"""Methods that take an element, or the mean of two."""
+
+_ELEMENTS = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
+"""Methods that take an element."""
+
+
+METHODS = (*_LINES, *_MEANS, *_ELEMENTS)
+
+
+def placed(method: str, length: int, share: float) -> tuple[int, float | None]:
+    """The place of a quantile: an element, and how far it is on the way to the next
+    one, or None where it is that element."""
+    last = length - 1
+    steps, rank = last * share, length * share - 1
+    if method in _LINES:
+        first, second = _LINES[method]
+        place = steps
+        if method != "linear":
+            place = length * share + (first + share * (1 - first - second)) - 1
+        place = min(max(place, 0.0), float(last))
+        below = math.floor(place)
+        return below, place - below
+    if method == "midpoint":
+        return math.floor(steps), 0.5 if steps % 1 else 0.0
+    if method == "averaged_inverted_cdf":
+        below = min(max(math.floor(rank), 0), last)
+        inside = 0 <= rank < last
+        return below, (1.0 if rank % 1 else 0.5) if inside else 0.0
+    if method == "closest_observation":
+        beside = rank - 0.5
+        below = math.floor(beside)
+        even = not beside % 1 and below % 2 == 1
+        found = below if even else below + 1
+    else:
+        chosen = {
+            "lower": math.floor(steps),
+            "higher": math.ceil(steps),
+            "nearest": round(steps),
+            "inverted_cdf": math.ceil(rank),
+        }
+        found = chosen[method]
+    return min(max(found, 0), last), None
+
+
+# --------------------------------------------------------------------------- functions
 def _median(
     work: Work,
     x: Any,
@@ -120,8 +177,10 @@ def _quantile(
     weights: Any = None,
 ) -> GridView:
     """`numpy.quantile` by linear interpolation; ``scale`` is what 1 is called."""
-    if method != "linear" or weights is not None:
-        raise UnsupportedError("quantiles by other methods, or with weights")
+    if weights is not None:
+        raise UnsupportedError("quantiles with weights")
+    if method not in METHODS:
+        raise ValueError(f"{method!r} is not a valid method of quantiles")
     shares = (work.read(q) if isinstance(q, GridView) else np.asarray(q)) / scale
     if not ((shares >= 0) & (shares <= 1)).all():
         raise ValueError(
@@ -134,7 +193,9 @@ def _quantile(
     weak = isinstance(q, (int, float)) and dtype.kind == "f"
     if not weak:
         dtype = np.result_type(dtype, shares.dtype)
-    parts = [found.between(float(share), dtype) for share in shares.flat]
+    if method in _ELEMENTS:
+        dtype = found.rows.dtype
+    parts = [found.between(float(share), method, dtype) for share in shares.flat]
     if not shares.ndim:
         return parts[0]
     if not parts:
