@@ -47,6 +47,7 @@ MEANINGS: dict[Any, Meaning] = {}
 """What functions of single elements mean in a kernel."""
 
 _PACKAGE = __name__.partition(".")[0]
+_SUBGROUPS = f"{_PACKAGE}.kernel.subgroups"
 
 _CASTS: dict[Any, np.dtype[Any]] = {
     bool: np.dtype(np.bool_),
@@ -78,6 +79,9 @@ class Calls(Expressions):
     group: tuple[int, int, int] | None = None
     """Work items of a group, where they are known."""
 
+    lanes = False
+    """Whether the device has instructions for subgroups."""
+
     def called(self, frame: Frame, node: ast.Call) -> Any:
         """The value of a call that was written."""
         function = self.expression(frame, node.func)
@@ -107,6 +111,8 @@ class Calls(Expressions):
     ) -> Any:
         """The value of a call."""
         fail = frame.source.fail
+        if self.lanes and getattr(function, "__module__", None) == _SUBGROUPS:
+            return self._together(frame, node, function, arguments, keywords or {})
         meaning = _meaning(function)
         body = None if meaning is not None else getattr(function, "body", function)
         if isinstance(body, types.FunctionType):
@@ -143,6 +149,24 @@ class Calls(Expressions):
                 "number", infer.convert(_single(arguments), dtype), dtype
             )
         return self._python(frame, node, function, arguments)
+
+    def _together(
+        self,
+        frame: Frame,
+        node: ast.AST,
+        function: Any,
+        arguments: Sequence[Any],
+        keywords: Mapping[str, Any],
+    ) -> Any:
+        """A function of subgroups by the device's instructions."""
+        from .lanes import NATIVE  # it needs those of the language
+
+        met = len(self.barriers)
+        native = NATIVE.get(function, function)
+        found = self.inline(frame, node, native, arguments, keywords)
+        if native is not function:
+            self.marks.extend([barrier for barrier, *_ in self.barriers[met:]])
+        return found
 
     def _python(
         self, frame: Frame, node: ast.AST, function: Any, arguments: Sequence[Any]

@@ -53,6 +53,8 @@ class Elements:
         Where a dtype, or an atomic operation, is met first.
     barriers : list
         Where work items meet: the statement, and where it stands.
+    marks : list
+        Those of them that are none for the device.
     """
 
     learns = False
@@ -66,6 +68,7 @@ class Elements:
         self.dtypes: dict[np.dtype[Any], tuple[Source, ast.AST]] = {}
         self.atomics: dict[tuple[str, np.dtype[Any]], tuple[Source, ast.AST]] = {}
         self.barriers: list[tuple[nodes.Barrier, Source, ast.AST]] = []
+        self.marks: list[nodes.Barrier] = []
 
     # ----------------------------------------------------------------- variables
     def fresh(self, name: str) -> str:

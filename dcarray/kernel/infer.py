@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from . import nodes
-from .language import PRIMITIVES
+from .language import LANES, PRIMITIVES
 
 __all__ = [
     "WEAK_INT",
@@ -220,6 +220,8 @@ def loop_dtypes(name: str, operands: tuple[Any, ...]) -> tuple[DType, ...]:
         except TypeError:
             listed = " and ".join([getattr(x, "__name__", str(x)) for x in operands])
             raise TypeError(f"{name} does not take {listed}") from None
+    if name in LANES:
+        return (*operands, primitive.dtype(*operands))
     examples = [_EXAMPLES.get(item, item) for item in operands]
     common = np.result_type(*examples)
     return (*([common] * len(operands)), primitive.dtype(*([common] * len(operands))))

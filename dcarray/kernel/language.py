@@ -26,6 +26,7 @@ __all__ = [
     "Conversion",
     "Fact",
     "INFINITY",
+    "LANES",
     "LN2",
     "LOG2E",
     "NAN",
@@ -84,6 +85,8 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "lane_value",
+    "lane_votes",
     "largest",
     "ldexp",
     "left_shift",
@@ -291,6 +294,19 @@ arcsinh = Primitive("arcsinh", np.arcsinh)
 arccosh = Primitive("arccosh", np.arccosh)
 arctanh = Primitive("arctanh", np.arctanh)
 
+# Work items that exchange values (see `lanes`): what another lane has, and a bit for
+# each lane in which a condition holds.  Alone, an item is the only lane.
+lane_value = Primitive("lane_value", lambda x, lane: x, 2, lambda x, lane: x)
+lane_votes = Primitive(
+    "lane_votes",
+    lambda x, lane: np.left_shift(np.uint32(x), lane),
+    2,
+    lambda x, lane: lane,
+)
+LANES = frozenset((lane_value.name, lane_votes.name))
+"""Primitives that take operands of several dtypes as they are, and that all lanes of a
+subgroup do together."""
+
 # Complex numbers and their parts.
 real = Primitive("real", np.real, 1, _part)
 imag = Primitive("imag", np.imag, 1, _part)
@@ -311,6 +327,7 @@ PRIMITIVES: dict[str, Primitive] = {
         *(sin, cos, tan, arcsin, arccos, arctan, arctan2),
         *(sinh, cosh, tanh, arcsinh, arccosh, arctanh),
         *(real, imag, conjugate, make_complex),
+        *(lane_value, lane_votes),
     )
 }
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import nodes
-from .language import PRIMITIVES
+from .language import LANES, PRIMITIVES
 from .verify import verify
 from .walk import (
     assigned,
@@ -330,3 +330,10 @@ def inline_single_uses(kernel: nodes.Kernel) -> nodes.Kernel:
         body.append(node)
     results = tuple([rebuild(item, moved) for item in kernel.results])
     return replace(kernel, body=tuple(body), results=results)
+
+
+def _stays_in_turn(node: nodes.Scalar) -> bool:
+    """Whether a part of an expression is done where it stands: it reads an array, or
+    all lanes of a subgroup do it together."""
+    exchanges = isinstance(node, nodes.Apply) and node.primitive in LANES
+    return exchanges or isinstance(node, nodes.Load)

@@ -114,6 +114,7 @@ def specialise(
     group: tuple[int, int, int] | None = None,
     checks: bool = False,
     doubles: bool = True,
+    lanes: bool = False,
 ) -> Specialised:
     """A kernel for arguments of these types.
 
@@ -132,6 +133,8 @@ def specialise(
         Whether indices are checked.
     doubles : bool
         Whether a number of Python that meets no dtype is a float64; a float32 if not.
+    lanes : bool
+        Whether the device has instructions for subgroups of 32.
 
     Raises
     ------
@@ -144,6 +147,7 @@ def specialise(
     parser = Parser(checks)
     parser.learns = True
     parser.group = group
+    parser.lanes = lanes
     known = {name: _native(value) for name, value in (constants or {}).items()}
     names = [name for name in source.parameters if name not in known]
     if len(operands) > len(names):
@@ -207,6 +211,9 @@ def specialise(
     )
     if group is not None and math.prod(group) > 1:
         _meet_together(kernel, parser)
+    if parser.marks:
+        body = _without(kernel.body, {id(item) for item in parser.marks})
+        kernel = replace(kernel, body=body)
     lookups = {(source, name): value for source, name, value in parser.lookups}
     return _lean(
         Specialised(
@@ -232,6 +239,23 @@ def _meet_together(kernel: nodes.Kernel, parser: Parser) -> None:
                 "barrier: not all work items of a group reach it: a condition before "
                 "it differs between them",
             )
+
+
+def _without(body: nodes.Body, marks: set[int]) -> nodes.Body:
+    """Statements without some barriers, which are given by their `id`."""
+    found: list[nodes.Statement] = []
+    for node in body:
+        if isinstance(node, nodes.If):
+            then, otherwise = (
+                _without(node.body, marks),
+                _without(node.otherwise, marks),
+            )
+            node = replace(node, body=then, otherwise=otherwise)
+        elif isinstance(node, (nodes.For, nodes.While)):
+            node = replace(node, body=_without(node.body, marks))
+        if id(node) not in marks:
+            found.append(node)
+    return tuple(found)
 
 
 def _native(value: Any) -> Any:

@@ -132,6 +132,11 @@ CUDA = Dialect(
         "bits_to_float:u4": "__uint_as_float({0})",
         "bits_to_float:u8": "__longlong_as_double((long long)({0}))",
         "ldexp": "ldexp({0}, (int)max(min((long long)({1}), 5000LL), -5000LL))",
+        **{
+            f"lane_value:{code}": "__shfl_sync(0xffffffffu, {0}, (int){1})"
+            for code in ("i4", "u4", "f4")
+        },
+        "lane_votes:b1": "__ballot_sync(0xffffffffu, {0})",
         "round_to_half": "dc_from_half(dc_to_half({0}))",
         "load_half": "dc_from_half({name}[{index}])",
         "store_half": "{name}[{index}] = dc_to_half({0});",

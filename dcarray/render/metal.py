@@ -106,6 +106,11 @@ METAL = Dialect(
         "popcount": "popcount({0})",
         "float_to_bits:f4": "as_type<uint>({0})",
         "bits_to_float:u4": "as_type<float>({0})",
+        **{
+            f"lane_value:{code}": "simd_shuffle({0}, ushort({1}))"
+            for code in ("i4", "u4", "f4")
+        },
+        "lane_votes:b1": "uint(simd_vote::vote_t(simd_ballot({0})))",
         "round_to_half": "float(half({0}))",
         "load_half": "float({name}[{index}])",
         "store_half": "{name}[{index}] = half({0});",

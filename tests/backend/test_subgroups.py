@@ -25,6 +25,8 @@ from dcarray.kernel import (
     subgroup_shuffle_up,
     subgroup_shuffle_xor,
 )
+from dcarray.render.cuda import OPTIONS
+from tests import nvrtc
 from tests.metal_simulator import Simulator, installed
 from tests.metal_simulator.library import compiler
 
@@ -111,6 +113,79 @@ def test_bounds_and_lacking_dtypes_on_metal(metal: str) -> None:
     line = doubled.function.__code__.co_firstlineno + 3
     with pytest.raises(dc.UnsupportedError, match=f"float64\n.*line {line}"):
         doubled(x)
+
+
+@dc.kernel
+def whole(x, out, totals):
+    i = global_id(0)
+    out[i] = subgroup_shuffle_xor(x[i], 5)
+    totals[0, i] = subgroup_add(x[i])
+    totals[1, i] = subgroup_min(x[i])
+    totals[2, i] = subgroup_max(x[i])
+    if dc.kernel.group_id(0) == 1:
+        out[i] = subgroup_shuffle(out[i], 40) + subgroup_shuffle(x[i], 0)
+
+
+@dc.kernel
+def turned(z, out):
+    i = global_id(0)
+    out[i] = subgroup_shuffle_up(z[i], 1)
+
+
+@pytest.mark.parametrize("device", ["cpu", "metal:0"])
+def test_all_kinds_of_numbers(device: str, request: pytest.FixtureRequest) -> None:
+    if device == "metal:0":
+        request.getfixturevalue("metal")
+    group = 84  # subgroups of 32, 32 and 20
+    for dtype in (np.int8, np.uint32, np.int64, np.float16):
+        x = np.random.default_rng(5).integers(0, 50, 2 * group).astype(dtype)
+        x[3] = 100
+        want, wanted = np.zeros_like(x), np.zeros((3, len(x)), dtype)
+        whole.interpret[len(x), group](x, want, wanted)
+        out = dc.zeros(len(x), dtype=dtype, device=device)
+        totals = dc.zeros((3, len(x)), dtype=dtype, device=device)
+        whole[len(x), group](dc.asarray(x, device=device), out, totals)
+        assert out.get().tolist() == want.tolist()
+        assert totals.get().tolist() == wanted.tolist()
+    z = (np.arange(group) + 1j * np.arange(group)[::-1]).astype(np.complex64)
+    moved = dc.zeros(group, dtype=np.complex64, device=device)
+    turned[group, group](dc.asarray(z, device=device), moved)
+    parts = np.split(z, [32, 64])
+    want = np.concatenate([np.concatenate([part[:1], part[:-1]]) for part in parts])
+    assert moved.get().tolist() == want.tolist()
+
+
+@dc.kernel
+def parted(x, out):
+    i = global_id(0)
+    if x[i] > 0:
+        out[i] = subgroup_add(x[i])
+
+
+def test_the_devices_instructions() -> None:
+    types = (np.float32, 1), (np.float32, 2)
+    cuda, metal, opencl = (
+        reductions.source(target, *types, group=(64,))
+        for target in ("cuda", "metal", "opencl")
+    )
+    assert "__shfl_sync(0xffffffffu, " in cuda
+    assert "simd_shuffle(" in metal
+    for text in (cuda, metal):
+        assert "__shared__" not in text and "threadgroup float" not in text
+        assert "barrier" not in text and "__syncthreads" not in text
+    assert "__local float" in opencl
+    assert "__ballot_sync(" in votes.source("cuda", *types, group=(64,))
+    for target in ("cuda", "opencl"):
+        with pytest.raises(dc.KernelSyntaxError, match="not all work items"):
+            parted.source(target, types[0], types[0], group=(64,))
+
+
+@pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
+def test_cuda_compiles() -> None:
+    types = (np.float64, 1), (np.float64, 2)
+    for kernel in (shuffles, reductions, votes):
+        text = kernel.source("cuda", *types, group=(64,))
+        assert "shfl" in nvrtc.compiled(text, "sm_80", OPTIONS) or kernel is votes
 
 
 def check(device: str) -> None:

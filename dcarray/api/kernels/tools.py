@@ -30,6 +30,9 @@ TARGETS = ("cuda", "opencl", "metal", "llvm")
 _SINGLE = frozenset(("metal",))
 """Those without doubles."""
 
+_LANES = frozenset(("cuda", "metal"))
+"""Those that say where the 32 lanes of a subgroup are."""
+
 _GUESSED = 16  # for a constant without a value
 
 
@@ -43,15 +46,14 @@ def source(
     """What is generated for a kernel; see `Kernel.source`."""
     if target not in TARGETS:
         raise ValueError(f"source: got {target!r}, takes {', '.join(TARGETS)}")
-    doubles = target not in _SINGLE
     if not arguments:
-        return rendered(next(_guesses(kernel, constants, doubles)), target)
+        return rendered(next(_guesses(kernel, constants, target)), target)
     whole: tuple[int, int, int] | None = None
     if group is not None:
         x, y, z = (*group, 1, 1)[:3]
         whole = (x, y, z)
     types = types_of(arguments)
-    return rendered(_for_launch(kernel, types, constants, whole, doubles), target)
+    return rendered(_for_launch(kernel, types, constants, whole, target), target)
 
 
 def types_of(arguments: Sequence[Any]) -> list[Operand]:
@@ -98,7 +100,7 @@ def checked(kernel: Kernel) -> Iterator[tuple[str, Exception | None]]:
     """
     for target in TARGETS:
         try:
-            rendered(next(_guesses(kernel, {}, target not in _SINGLE)), target)
+            rendered(next(_guesses(kernel, {}, target)), target)
         except (KernelSyntaxError, KernelTypeError) as error:
             yield target, error
         except UnsupportedError as error:
@@ -124,9 +126,10 @@ def _for_launch(
     types: Sequence[Operand],
     constants: Mapping[str, Any],
     group: tuple[int, int, int] | None,
-    doubles: bool,
+    target: str,
 ) -> Specialised:
-    found = kernel.specialised(types, constants, group, 0, doubles)
+    doubles, lanes = target not in _SINGLE, target in _LANES
+    found = kernel.specialised(types, constants, group, 0, doubles, lanes)
     if group is not None:
         return found
     axes = [
@@ -141,7 +144,7 @@ def _for_launch(
 
 # --------------------------------------------------------------------------- guessing
 def _guesses(
-    kernel: Kernel, constants: Mapping[str, Any], doubles: bool
+    kernel: Kernel, constants: Mapping[str, Any], target: str
 ) -> Iterator[Specialised]:
     """The kernel for types that it may be meant for; raises what is wrong with the
     first of them if there are none."""
@@ -174,7 +177,7 @@ def _guesses(
         for group in (None, (_GUESSED, _GUESSED, 1)):
             try:
                 with config(bounds_check=False):
-                    yield _for_launch(kernel, types, known, group, doubles)
+                    yield _for_launch(kernel, types, known, group, target)
                 return
             except KernelSyntaxError as error:
                 if group is None and "takes a launch as" in str(error.msg):

@@ -152,11 +152,13 @@ class Kernel:
         group: tuple[int, int, int] | None,
         axes: int = 0,
         doubles: bool = True,
+        lanes: bool = False,
     ) -> Specialised:
         """The kernel for arguments of these types; see `kernel.specialise`."""
         checks = current().bounds_check
         try:
-            key = (tuple(types), _known(constants), group, checks, axes, doubles)
+            known = _known(constants)
+            key = (tuple(types), known, group, checks, axes, doubles, lanes)
             found = self._known.get(key)
         except TypeError:
             raise KernelTypeError(
@@ -166,7 +168,9 @@ class Kernel:
         if found is not None and found.is_current():
             return found
         with self._lock:
-            found = specialise(self.function, types, constants, group, checks, doubles)
+            found = specialise(
+                self.function, types, constants, group, checks, doubles, lanes
+            )
             if axes:
                 found = over_grid(found, axes)
             if len(self._known) >= _MOST:
@@ -221,7 +225,8 @@ class Kernel:
             whole = (*group, 1, 1)[:3]
             _check(name, grid, group, backend)
             sizes = (whole[0], whole[1], whole[2])
-            found = self.specialised(types, constants, sizes, 0, doubles)
+            lanes = bool(getattr(backend, "lanes", False))
+            found = self.specialised(types, constants, sizes, 0, doubles, lanes)
             lengths = grid
         else:
             lengths = self.grid_of(given, types, constants) if grid is None else grid

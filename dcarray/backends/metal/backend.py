@@ -32,6 +32,9 @@ UNITS = 16
 """Metal does not tell how many threadgroups run at once."""
 
 
+_APPLE = 1001  # MTLGPUFamilyApple1
+
+
 class MetalBackend(GridBackend):
     """One device of Metal.
 
@@ -62,6 +65,8 @@ class MetalBackend(GridBackend):
         bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
         self.supported = frozenset([*map(np.dtype, DTYPES), bfloat16])
         self.rates = RATES
+        # GPUs of Apple's own have simdgroups of 32; others may have more or fewer.
+        self.lanes = bool(handle.supportsFamily_(_APPLE))
         queue = handle.newCommandQueue()
         if queue is None:
             raise DeviceError("no command queue", device=self.device)
