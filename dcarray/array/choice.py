@@ -12,6 +12,7 @@ import numpy as np
 from ..backends.registry import AUTO, Device
 from ..config import current
 from ..dtypes import DType, is_recordable
+from ..layout import dense_strides
 from ..lazy import errstate
 from ..ops.elementwise import ABSOLUTE, MULTIPLY, POWER, SQUARE
 from ..ops.spec import Op
@@ -116,27 +117,40 @@ def is_choosy(
     backwards = min(strides, default=0) < 0
     if dtype.kind == "c" and op in CHOOSY:
         return backwards or math.prod(shape) == 1
-    return backwards and dtype.kind in "fc" and _differs_backwards(op, dtype)
-
-
-@lru_cache
-def _differs_backwards(op: Op, dtype: DType) -> bool:
-    """Whether NumPy's loop gives other bits along a negative stride.
-
-    Where NumPy has a vector library (AVX-512), its loops take it for strides from 0 on
-    and the C library's functions for the others.  On other processors nothing differs.
-    """
-    if op in CHOOSY or op.outputs > 1 or not isinstance(op.numpy, np.ufunc):
+    if dtype.kind not in "fc" or op in CHOOSY:
         return False
-    x = np.linspace(0.02, 3, 997).astype(dtype)
-    operands = [x] * op.inputs
+    if backwards and _differs(op, dtype, -1):
+        return True
+    return _differs(op, dtype, 2) and tuple(strides) != dense_strides(
+        tuple(shape), dtype.itemsize
+    )
+
+
+@lru_cache(None)
+def _differs(op: Op, dtype: DType, step: int) -> bool:
+    """Whether NumPy's loop gives other bits for operands with gaps or backwards.
+
+    Where NumPy has a vector library (AVX-512), its loops take it for strides from 0 on,
+    for float16 for contiguous elements only, and the C library's functions else.  On
+    other processors nothing differs.
+    """
+    if op.outputs > 1 or not isinstance(op.numpy, np.ufunc):
+        return False
+    if dtype.itemsize == 2:
+        x = np.arange(1 << 16, dtype=np.uint16).view(dtype)
+    else:
+        x = np.linspace(-3, 3, 1999).astype(dtype)
     with np.errstate(all="ignore"):
+        dense = [x * 0.9**k + k / 2 for k in range(op.inputs)]
+        spread = [np.repeat(operand, abs(step)) for operand in dense]
+        if step < 0:
+            spread = [operand[::-1].copy() for operand in spread]
         try:
-            ahead = op.numpy(*operands)
-            back = op.numpy(*[operand[::-1] for operand in operands])
+            usual = op.numpy(*dense)
+            found = op.numpy(*[operand[::step] for operand in spread])
         except TypeError:  # no loop for this dtype
             return False
-    return bool(ahead[::-1].tobytes() != back.tobytes())
+    return bool(usual.tobytes() != found.tobytes())
 
 
 def _is_aligned(x: ArrayState) -> bool:

@@ -187,7 +187,9 @@ def host_layout(host: np.ndarray[Any, Any], buffer: Buffer) -> Layout:
     offset = address_of(host) - buffer.start
     flags = host.flags
     if not offset and flags.c_contiguous and flags.aligned and host.size:
-        return Layout.plain_for(host.shape, host.dtype.itemsize)
+        plain = Layout.plain_for(host.shape, host.dtype.itemsize)
+        if plain.strides == host.strides:  # of one element they can be any
+            return plain
     return Layout(host.shape, host.strides, offset)
 
 
