@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError
+from ..ops.indexing import Slot
 from ..ops.spec import Op
 
 __all__ = [
@@ -193,3 +194,5 @@ def library_calls() -> Iterator[tuple[str, tuple[HostArray, ...], dict[str, Any]
     yield "searchsorted", (np.sort(x[0]), x[1]), {}
     yield "get", (x,), {"key": (places, slice(1, 4))}
     yield "put", (x, np.zeros((3, 3), np.float32)), {"key": (places, slice(1, 4))}
+    yield "get", (x, places), {"key": (Slot(0), slice(1, 4))}
+    yield "put", (x, np.array(2, np.float32), x > 0.5), {"key": Slot(0)}
