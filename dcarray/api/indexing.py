@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -272,8 +273,74 @@ def triu_indices_from(arr: Any, k: Any = 0) -> tuple[Any, ...]:
 
 
 ix_ = fallback(np.ix_)
-ravel_multi_index = fallback(np.ravel_multi_index)
-unravel_index = fallback(np.unravel_index)
+
+
+@hosted(np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
+    """The indices along each axis of flat ones, as `numpy.unravel_index`.
+
+    Parameters
+    ----------
+    indices : array_like of int
+    shape : tuple of int
+    order : {"C", "F"}
+        Which axis is the fastest: the last or the first one.
+    """
+    rest = _checked_indices(indices)
+    lengths = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    count = math.prod(lengths)
+    if rest.size and not bool(((rest >= 0) & (rest < count)).all()):
+        raise ValueError(f"index is out of bounds for array with size {count}")
+    found = []
+    for length in lengths if order == "F" else lengths[::-1]:
+        found.append(rest % length)
+        rest = rest // length
+    return tuple(found if order == "F" else found[::-1])
+
+
+@hosted(np.ravel_multi_index)
+def ravel_multi_index(
+    multi_index: Any, dims: Any, mode: Any = "raise", order: Any = "C"
+) -> Any:
+    """The flat indices of those along each axis, as `numpy.ravel_multi_index`.
+
+    Parameters
+    ----------
+    multi_index : sequence of array_like of int
+        One for each axis.
+    dims : tuple of int
+        Lengths of the axes.
+    mode : str or tuple of str
+        What is done with indices that are out of bounds: "raise", "wrap" or "clip".
+    order : {"C", "F"}
+        Which axis is the fastest: the last or the first one.
+    """
+    lengths = (dims,) if np.ndim(dims) == 0 else tuple(dims)
+    modes = (mode,) * len(lengths) if isinstance(mode, str) else tuple(mode)
+    parts = [_checked_indices(x) for x in multi_index]
+    if len(parts) != len(lengths):
+        raise ValueError(
+            f"parameter multi_index must be a sequence of length {len(lengths)}"
+        )
+    found: Any = 0
+    triples = list(zip(parts, lengths, modes, strict=True))
+    for index, length, how in triples[::-1] if order == "F" else triples:
+        if how == "wrap":
+            index = index % length
+        elif how == "clip":
+            index = index.clip(0, length - 1)
+        elif index.size and not bool(((index >= 0) & (index < length)).all()):
+            raise ValueError("invalid entry in coordinates array")
+        found = found * length + index
+    return found
+
+
+def _checked_indices(x: Any) -> Any:
+    """Integers, as indices are."""
+    found = as_array(x)
+    if found.dtype.kind not in "iu":
+        raise TypeError("only int indices permitted")
+    return found.astype(np.intp)
 
 
 @native

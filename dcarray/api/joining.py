@@ -13,9 +13,16 @@ from ..array.fallback import on_host
 from ..backends.registry import AUTO, Device
 from .calling import named_device
 from .conversion import as_array, hosts_of, unwrapped
-from .coverage import fallback, native
+from .coverage import native
 from .hosted import hosted, minding_subclasses
-from .manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, moveaxis
+from .manipulation import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_to,
+    expand_dims,
+    moveaxis,
+)
 
 __all__ = [
     "append",
@@ -244,7 +251,41 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     return x[(slice(None),) * axis + (kept,)]
 
 
-insert = fallback(np.insert)
+@hosted(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """A copy with values before the elements that an index picks along an axis.
+
+    Parameters
+    ----------
+    arr : array_like
+    obj : int, slice or sequence of int or bool
+        Before what.
+    values : array_like
+        What; it broadcasts, and gets the dtype of ``arr``.
+    axis : int, optional
+        The flattened array, if it is None.
+    """
+    device = named_device((arr, obj, values), {})
+    x, more = [
+        one if one._device is device else one.to_device(device)
+        for one in (as_array(arr), as_array(values))
+    ]
+    if axis is None:
+        x, axis = x.ravel(), 0
+    axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
+    places = unwrapped(obj)
+    length = x.shape[axis]
+    shape = list(x.shape)
+    shape[axis] = np.insert(np.zeros(length), places, 0).size - length
+    if shape[axis] == 1:
+        more = more[(None,) * max(x.ndim - more.ndim, 0)]
+        if not isinstance(places, slice) and not np.ndim(places):
+            more = more.transpose((*range(1, axis + 1), 0, *range(axis + 1, more.ndim)))
+        shape[axis] = more.shape[axis]
+    more = broadcast_to(more, tuple(shape)).astype(x.dtype)
+    behind = np.arange(length, length + shape[axis])
+    order = np.insert(np.arange(length), places, behind)
+    return concatenate((x, more), axis)[(slice(None),) * axis + (order,)]
 
 
 # --------------------------------------------------------------------------- splitting

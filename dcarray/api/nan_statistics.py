@@ -241,7 +241,9 @@ def _variance(
     if mean is _missing:
         total = filled.sum(axis, dtype, None, True, where=where)
         mean = _apply(ops.DIVIDE, total, _count(a, total, axis, True, where))
-    apart = _filled(_apply(ops.SUBTRACT, a, mean), 0)
+    apart = _apply(ops.SUBTRACT, a, mean)
+    # What is infinite less itself counts; only what is missing does not.
+    apart = _apply(ops.WHERE, _apply(ops.ISNAN, a), apart.dtype.type(0), apart)
     if apart.dtype.kind == "c":
         squares = _apply(ops.MULTIPLY, apart, _apply(ops.CONJUGATE, apart)).real
     else:

@@ -91,6 +91,8 @@ np.nanmedian(h,axis=(0,1))
 np.nanmedian(i,axis=1)
 np.nanmedian(f32)
 np.nanmedian(h[1])
+np.nanvar(h, axis=0)
+np.nanstd(h, axis=1, ddof=1)
 np.nanquantile(h,[0,0.25,1],axis=1)
 np.nanquantile(h,0.3)
 np.nanquantile(f32,0.3,axis=0)
@@ -134,6 +136,28 @@ np.vander(i[0])
 np.vander(f32[0],3,increasing=True)
 np.vander(u,1)
 np.vander(v,0)
+np.einsum("...j,j->...", f, f[0])
+np.einsum("i...,i...", f, f)
+np.einsum("...j,...j", f[:1], f)
+np.einsum("ij...->...", f)
+np.einsum("...j->j", f)
+np.insert(v, 2, 9.0)
+np.insert(v, -1, [1, 2])
+np.insert(f, [1, 3], 7.0, axis=1)
+np.insert(f, 1, v[:4], axis=1)
+np.insert(f, [1], v[:4, None], axis=1)
+np.insert(f, slice(0, 2), f[:2], axis=0)
+np.insert(f, 99, 1.0, axis=1)
+np.insert(i, 3, 2.7)
+np.insert(v, v > 0, 0.0)
+np.unravel_index(i, (4, 5))
+np.unravel_index(i, (4, 5), order="F")
+np.unravel_index(i, 3)
+np.unravel_index(f, (4, 5))
+np.ravel_multi_index((i, i), (4, 5))
+np.ravel_multi_index((i, i - 1), (4, 5), mode=("raise", "wrap"), order="F")
+np.ravel_multi_index((i, i), (2, 5), mode="clip")
+np.ravel_multi_index((i, i), (2, 5))
 np.convolve(v,f[0])
 np.convolve(f[0],v,"same")
 np.convolve(f[0],v,"valid")
@@ -150,6 +174,9 @@ np.convolve(v,3.0)
 np.convolve(v,v[:4],"what")
 np.convolve(v,v[:4],1)
 """.strip().splitlines()
+
+
+MISTAKES = (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError)
 
 
 def operands() -> dict[str, Any]:
@@ -188,7 +215,13 @@ def evaluated(call: str, module: Any, given: dict[str, Any]) -> Any:
         warnings.simplefilter("ignore")
         try:
             return eval(call, {"np": module, **given})
-        except (TypeError, ValueError, ZeroDivisionError, RuntimeError) as error:
+        except (
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            ValueError,
+            RuntimeError,
+        ) as error:
             return error
 
 

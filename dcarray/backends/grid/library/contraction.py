@@ -14,6 +14,7 @@ from ....ops.kernels.products import Blocking, product_kernel, sums_in
 from ....ops.reduction import ANY, SUM
 from ..geometry import collapsed, is_wide
 from ..views import GridView
+from .ellipses import without_ellipses
 from .work import BOOL, DType, Work
 
 __all__ = ["TABLE", "fitting", "product"]
@@ -297,10 +298,14 @@ def _multi_dot(work: Work, *arrays: Any) -> GridView:
 def _einsum(
     work: Work, *operands: Any, subscripts: Any, optimize: Any = False, **options: Any
 ) -> GridView:
-    """`numpy.einsum` with letters alone, two operands at a time."""
-    if not isinstance(subscripts, str) or "." in subscripts or options:
-        raise UnsupportedError("einsum with ellipses, lists of axes or options")
-    given, _, wanted = subscripts.replace(" ", "").partition("->")
+    """`numpy.einsum`, two operands at a time."""
+    if not isinstance(subscripts, str) or options:
+        raise UnsupportedError("einsum with lists of axes or options")
+    arrays = [work.put(x) for x in operands]
+    subscripts = subscripts.replace(" ", "")
+    if "..." in subscripts:
+        arrays, subscripts = without_ellipses(arrays, subscripts)
+    given, _, wanted = subscripts.partition("->")
     terms = given.split(",")
     if len(terms) != len(operands):
         raise ValueError("more operands provided to einstein sum function than terms")
@@ -308,7 +313,7 @@ def _einsum(
         every = given.replace(",", "")
         wanted = "".join([k for k in sorted(set(every)) if every.count(k) == 1])
     term, *rest = terms
-    found, *others = [work.put(x) for x in operands]
+    found, *others = arrays
     found, term = _diagonal(found, term)
     while rest:
         second, other = _diagonal(others.pop(0), rest.pop(0))
