@@ -18,6 +18,7 @@ from ..kernel.walk import (
     rebuild_body,
     statements,
 )
+from .llvm_strides import reads_rows
 
 __all__ = ["apart", "invariants_first", "placed", "uniform_values", "within"]
 
@@ -198,6 +199,7 @@ def apart(kernel: nodes.Kernel, quick: Callable[[nodes.Apply], bool]) -> set[int
                 isinstance(node, nodes.For)
                 and not _is_short(node)
                 and _is_arithmetic(node, survey, quick)
+                and not reads_rows(node, survey.uniform)
             ):
                 found.add(id(node))
                 if isinstance(node, (nodes.For, nodes.While, nodes.If)):
