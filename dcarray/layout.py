@@ -35,11 +35,8 @@ Strides: TypeAlias = tuple[int, ...]
 DType: TypeAlias = "np.dtype[Any]"
 HostArray: TypeAlias = "np.ndarray[Any, Any]"
 
-# An address that no array has: phantoms (below) start there and are never read.
-PHANTOM_ADDRESS = 1 << 44
-
-# A new array without elements has strides of 0 since NumPy 2.4.
-_EMPTY_IS_FLAT = not any(np.empty((0, 2)).strides)
+PHANTOM_ADDRESS = 1 << 44  # no array is there: phantoms, which are never read
+_EMPTY_IS_FLAT = not any(np.empty((0, 2)).strides)  # new arrays since NumPy 2.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +89,11 @@ class Layout:
         ``function`` gets an array that has this layout and no memory; it must return a
         view of it and never read it.
         """
-        view = function(phantom(self, dtype))
+        try:
+            view = function(phantom(self, dtype))
+        except Exception as error:
+            # Its frames show the phantom, which whoever prints them would read.
+            raise error.with_traceback(None) from None
         layout = Layout(view.shape, view.strides, address_of(view) - PHANTOM_ADDRESS)
         return layout, view.dtype
 

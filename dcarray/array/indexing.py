@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.registry import Device
-from ..config import current
+from ..config import config, current
 from ..dtypes import is_recordable
 from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import execute, graph
@@ -279,7 +279,8 @@ def _set_where(x: ArrayState, key: Any, value: ArrayState) -> bool:
     inner = (slice(None),) * len(lengths) + (None,) * (x.ndim - len(lengths))
     if value.dtype != x.dtype:
         value = calls.cast(cls, value, x.dtype)
-    chosen = calls.elementwise(cls, WHERE, (_basic_view(key, inner), value, x))
+    with config(scalars="array"):
+        chosen = calls.elementwise(cls, WHERE, (_basic_view(key, inner), value, x))
     _assign(x, chosen)
     return True
 
@@ -291,6 +292,8 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
         if host.dtype != x.dtype:
             host = host.astype(x.dtype)
         value = cls._of_host(np.array(host))
+    elif value.dtype.kind == "c" and x.dtype.kind != "c":
+        np.empty(0, value.dtype).astype(x.dtype)  # NumPy's warning
     graph.common_device((x._device, value._device), "__setitem__")
     if not basic:
         if not _set_where(x, key, value):

@@ -120,14 +120,27 @@ def test_an_element_is_a_number_in_numpy_programs() -> None:
     with dc.config(scalars="numpy"):
         assert type(x[place]) is np.float64
         assert x[..., place].shape == ()
+        one = dc.zeros((), device=DEVICE)
+        one[one == 0] = 4
+        assert one.get() == 4
     assert x[place].shape == ()
 
 
-def test_an_index_of_no_dimensions_gives_a_copy() -> None:
-    for x in (on_device(np.zeros((2, 3))), dc.asarray(np.zeros((2, 3)))):
-        row = x[dc.asarray(1, device=x.device)]
-        row[...] = 5
-        assert not x.any()
+def test_complex_values_lose_their_imaginary_parts() -> None:
+    x, given = on_device(np.zeros(3)), on_device(np.array([1 + 2j]))
+    for key in (on_device(np.array([0, 2])), slice(0, 3, 2)):
+        with pytest.warns(np.exceptions.ComplexWarning):
+            x[key] = given
+    assert x.get().tolist() == [1, 0, 1]
+
+
+def test_as_many_axes_as_there_can_be() -> None:
+    x = on_device(np.zeros((1,) * 64))
+    x[..., on_device(np.array([0]))] = 1
+    x[(0,) * 30 + (on_device(np.array([0])),)] += 1
+    assert x.get() == 2
+    with pytest.raises(IndexError):
+        x[(on_device(np.array(True)),) * 20]
 
 
 CALLS: list[Any] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -291,3 +292,12 @@ def test_no_map() -> None:
     layout = layout_in(dense, dense)
     for view in (dense.reshape(-1), dense.reshape(4, 3), dense.diagonal()):
         assert axis_map(layout, layout_in(dense, view)) is None
+
+
+def test_an_error_shows_no_array_without_memory() -> None:
+    with pytest.raises(IndexError) as caught:
+        Layout.dense((3,), 8).apply(np.dtype(np.float64), lambda a: a[5])
+    frames = [frame.f_locals for frame, _ in walk_tb(caught.value.__traceback__)]
+    shown = [value for names in frames for value in names.values()]
+    assert len(frames) == 2
+    assert not [value for value in shown if isinstance(value, np.ndarray)]

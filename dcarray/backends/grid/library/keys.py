@@ -18,7 +18,7 @@ from ..views import GridView
 from .places import positions, resolved
 from .work import INT64, HostArray, Work
 
-__all__ = ["Selection", "selected"]
+__all__ = ["Selection", "selected", "shown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,11 +246,16 @@ def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        listed = " ".join(map(str, shapes))
+        listed = " ".join(map(shown, shapes))
         raise IndexError(
             "shape mismatch: indexing arrays could not be broadcast together with "
             f"shapes {listed}"
         ) from None
+
+
+def shown(shape: tuple[int, ...]) -> str:
+    """A shape as NumPy's messages show it."""
+    return str(shape).replace(" ", "")
 
 
 def _checked(indices: HostArray, axis: int, length: int) -> HostArray:

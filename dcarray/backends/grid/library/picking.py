@@ -14,7 +14,7 @@ from ....ops.indexing import filled
 from ....ops.kernels.gathering import coordinate_kernel
 from ....ops.reduction import SUM
 from ..views import GridView
-from .keys import selected
+from .keys import selected, shown
 from .places import gather, positions, resolved, scatter, turns
 from .work import INT64, INTP, HostArray, Work, normalized_axis
 
@@ -42,8 +42,8 @@ def _put(work: Work, x: Any, value: Any, *arrays: GridView, key: Any) -> GridVie
         spread = value.through(lambda a: np.broadcast_to(a, shape))
     except ValueError:
         raise ValueError(
-            f"shape mismatch: value array of shape {given} could not be broadcast to "
-            f"indexing result of shape {shape}"
+            f"shape mismatch: value array of shape {shown(given)} could not be "
+            f"broadcast to indexing result of shape {shown(shape)}"
         ) from None
     scatter(work, spread, found.places, found.view, changed, found.distinct)
     return changed

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....errors import UnsupportedError
 from ....kernel.nodes import Kernel
-from ....layout import Layout
+from ....layout import Layout, broadcast_shapes
 from ....ops.elementwise import CAST
 from ....ops.program import Inner, Node, Program, Reduction
 from ....ops.spec import Op
@@ -164,7 +164,7 @@ class Work:
             Where the result goes.
         """
         program, arrays, scalars, result = _program(op, operands, dtype)
-        shape = np.broadcast_shapes(*[x.shape for x in arrays])
+        shape = broadcast_shapes([x.shape for x in arrays])
         target = out if out is not None else self.new(shape, result)
         shape = target.shape
         given = [x.through(lambda a: np.broadcast_to(a, shape)) for x in arrays]
@@ -200,7 +200,7 @@ class Work:
             Of the result, where that is another one.
         """
         program, arrays, scalars, found = _program(before, operands, dtype, within)
-        shape = np.broadcast_shapes(*[x.shape for x in arrays])
+        shape = broadcast_shapes([x.shape for x in arrays])
         given = [x.through(lambda a: np.broadcast_to(a, shape)) for x in arrays]
         last = Reduction(op, program.outputs[0], found)
         ended = Program(program.leaves, program.scalars, program.nodes, (), last)
