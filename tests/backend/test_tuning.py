@@ -260,7 +260,7 @@ def test_chance_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine was busy at first: then everything else seems faster."""
     backend = Named(group=256, items=64, coalesces=True, ahead=2)
     before = dict(backend.layouts)
-    busy = {kind: 1 for kind in CANDIDATES}
+    busy = dict.fromkeys(CANDIDATES, 1)
 
     def seconds(_: Any, kind: str, layout: Choice, __: Any) -> float:
         found = 2.0 if busy[kind] else 1.0
