@@ -27,9 +27,10 @@ from ..ops.reduction import (
     SUM,
 )
 from ..ops.spec import Op
-from .calling import call_row, named_device
+from .calling import call_row, named_device, stored_in
 from .conversion import as_array
 from .coverage import NATIVE
+from .folding import FOLDABLE, folded
 
 __all__ = ["Contraction", "UFunc"]
 
@@ -232,6 +233,9 @@ class UFunc(metaclass=_Kind):
             )
         given = {"initial": initial, "where": mask}
         options = {k: v for k, v in given.items() if v is not _missing}
+        if not options and dtype is None and self.numpy in FOLDABLE and _is_placed(x):
+            found = folded(self, self.numpy, x, plain(axis), keepdims)
+            return stored_in(out, found)
         return call_numpy(
             DeviceArray, self.numpy.reduce, array, axis, dtype, out, keepdims, **options
         )
@@ -277,6 +281,11 @@ class UFunc(metaclass=_Kind):
     def resolve_dtypes(self, dtypes: Any, **keywords: Any) -> Any:
         """The dtypes that the function works in, as `numpy.ufunc.resolve_dtypes`."""
         return self.numpy.resolve_dtypes(dtypes, **keywords)
+
+
+def _is_placed(x: Any) -> bool:
+    """Whether an operand is on a named device."""
+    return type(x) is DeviceArray and x._device.kind not in ("auto", "cpu")
 
 
 def _is_foreign(x: Any) -> bool:

@@ -160,6 +160,26 @@ def test_scaled_numbers(device: str) -> None:
         ours.normal(0, -1, 3)
 
 
+def test_moments(device: str) -> None:
+    generator = dc.random.Generator(np.random.Philox(11), device=device)
+    count = 200_000
+    x = generator.random(count, "f").get().astype(float)
+    assert abs(x.mean() - 1 / 2) < 4 * (1 / 12 / count) ** 0.5
+    assert abs(x.var() - 1 / 12) < 4 * (1 / 180 / count) ** 0.5
+    counts = np.bincount((x * 64).astype(int), minlength=64)
+    excess = ((counts - count / 64) ** 2 / (count / 64)).sum() - 63
+    assert abs(excess) < 4 * (2 * 63) ** 0.5
+    assert abs(np.corrcoef(x[:-1], x[1:])[0, 1]) < 4 / count**0.5
+    x = generator.standard_normal(count, "f").get().astype(float)
+    for power, moment in ((1, 0), (2, 1), (3, 0), (4, 3)):
+        spread = {1: 1, 2: 2, 3: 15, 4: 96}[power]
+        assert abs((x**power).mean() - moment) < 4 * (spread / count) ** 0.5
+    x = generator.standard_exponential(count, "f").get().astype(float)
+    for power, moment in ((1, 1), (2, 2)):
+        spread = {1: 1, 2: 20}[power]
+        assert abs((x**power).mean() - moment) < 4 * (spread / count) ** 0.5
+
+
 @pytest.mark.parametrize("name", SHAPED)
 def test_layers_of_the_ziggurats(name: str) -> None:
     # Layers have the same area, up to the width of the curve above them.
