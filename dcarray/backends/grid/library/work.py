@@ -164,8 +164,10 @@ class Work:
             Where the result goes.
         """
         program, arrays, scalars, result = _program(op, operands, dtype)
-        shape = broadcast_shapes([x.shape for x in arrays])
-        target = out if out is not None else self.new(shape, result)
+        target = out
+        if target is None:
+            shape = broadcast_shapes([x.shape for x in arrays])
+            target = self.new(shape, result)
         shape = target.shape
         given = [x.through(lambda a: np.broadcast_to(a, shape)) for x in arrays]
         executable = self.backend.compile(program)
