@@ -244,7 +244,11 @@ class config:
         self._tokens: list[Token[Settings]] = []
 
     def __enter__(self) -> Settings:
-        changed = replace(current(), **self._changes)  # type: ignore[arg-type]
+        changed = current()
+        for name, value in self._changes.items():
+            if getattr(changed, name) != value:
+                changed = replace(changed, **self._changes)  # type: ignore[arg-type]
+                break
         self._tokens.append(_active.set(changed))
         return changed
 

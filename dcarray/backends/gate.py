@@ -36,7 +36,7 @@ class Gate:
     ) -> None:
         with self._changed:
             self._inside -= 1
-            if not self._inside:
+            if self._closed and not self._inside:
                 self._changed.notify_all()
 
     @contextmanager

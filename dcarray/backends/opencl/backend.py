@@ -98,6 +98,7 @@ class OpenClBackend(GridBackend):
         )
         options = self._build_options()
         self._builder = Builder(self._context, handle, self.device, options)
+        self._largest = int(handle.max_mem_alloc_size)
         self._enqueuing = threading.Lock()
         self._arguments: dict[int, list[Any]] = {}
         self._most: dict[int, int] = {}  # items of a group, where a kernel takes fewer
@@ -154,10 +155,10 @@ class OpenClBackend(GridBackend):
 
     def allocate(self, nbytes: int) -> Block:
         """A block of ``nbytes`` from the pool; it goes back when it dies."""
-        most = int(self.handle.max_mem_alloc_size)
-        if nbytes > most:
+        if nbytes > self._largest:
             raise OutOfMemoryError(
-                f"{nbytes} bytes; a block has {most} at most", device=self.device
+                f"{nbytes} bytes; a block has {self._largest} at most",
+                device=self.device,
             )
         buffer, size = self.pool.rent(nbytes)
         return Block(self.pool, buffer, size, nbytes)
