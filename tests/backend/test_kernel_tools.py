@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import linecache
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -174,6 +175,62 @@ def test_an_edited_kernel_is_another_one(tmp_path: Path) -> None:
     assert x.tolist() == [12.0] * 3
     first.fill(x)  # what was read before stays what it was
     assert x.tolist() == [1.0] * 3
+
+
+def test_a_cell_that_runs_again() -> None:
+    """As a notebook does it: the text is known by the name of its cell alone."""
+    text = (
+        "def step(v):\n    return v + {0}\n"
+        "@dc.kernel\n"
+        "def fill(x):\n"
+        "    i = dc.kernel.global_id(0)\n"
+        "    x[i] = step(x[i]) * {0}\n"
+        "@dc.vectorize\n"
+        "def scaled(x):\n    return {0} * x\n"
+    )
+    space: dict[str, Any] = {"dc": dc}
+    x = dc.arange(100_000.0)
+    results, pending = [], []
+    with dc.config(lazy="always"):
+        for number in (1, 2, 5):
+            cell = text.format(number)
+            name = "<cell 7>" if number > 1 else "<cell 6>"
+            linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
+            exec(compile(cell, name, "exec"), space)
+            small = dc.ones(2)
+            space["fill"](small)
+            results.append(small.tolist()[0])
+            pending.append(space["scaled"](x))
+        assert results == [2.0, 6.0, 30.0]
+        assert [float(y[3]) for y in pending] == [3.0, 6.0, 15.0]
+
+
+def test_threads_may_launch_together() -> None:
+    @dc.kernel
+    def count_up(x, n):
+        i = dc.kernel.global_id(0)
+        for _ in range(n):
+            x[i] += 1
+
+    wrong: list[Any] = []
+
+    def work(number: int) -> None:
+        try:
+            for dtype in (np.float32, np.int64):
+                x = dc.zeros(100 + number, dtype=dtype)
+                for _ in range(20):
+                    count_up(x, 3)
+                if not (x.get() == 60).all():
+                    wrong.append(x)
+        except Exception as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 def helper(x: Any) -> Any:
