@@ -35,7 +35,7 @@ def hosted(function: Function) -> Callable[[Function], Function]:
                 return on_host(DeviceArray, function, *arguments, **keywords)
             return elsewhere(*arguments, **keywords)
 
-        call.__wrapped__ = function  # type: ignore[attr-defined]  # its signature
+        call.__wrapped__ = function  # its signature
         return native(call)
 
     return decorate
