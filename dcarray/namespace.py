@@ -118,6 +118,10 @@ from numpy import (
     void,
 )
 
+from .api.bitpacking import (
+    packbits,
+    unpackbits,
+)
 from .api.calculus import (
     convolve,
     correlate,
@@ -341,7 +345,6 @@ from .api.host import (
     is_busday,
     kaiser,
     mask_indices,
-    packbits,
     poly,
     polyadd,
     polyder,
@@ -352,7 +355,6 @@ from .api.host import (
     polysub,
     roots,
     trim_zeros,
-    unpackbits,
 )
 from .api.indexing import (
     choose,

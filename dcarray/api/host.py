@@ -22,7 +22,6 @@ __all__ = [
     "is_busday",
     "kaiser",
     "mask_indices",
-    "packbits",
     "poly",
     "polyadd",
     "polyder",
@@ -33,16 +32,12 @@ __all__ = [
     "polysub",
     "roots",
     "trim_zeros",
-    "unpackbits",
 ]
 
 apply_along_axis = fallback(np.apply_along_axis)
 apply_over_axes = fallback(np.apply_over_axes)
 mask_indices = fallback(np.mask_indices)
 trim_zeros = fallback(np.trim_zeros)
-
-packbits = fallback(np.packbits)
-unpackbits = fallback(np.unpackbits)
 
 poly = fallback(np.poly)
 polyadd = fallback(np.polyadd)

@@ -19,8 +19,6 @@ NAMES = sorted(set(host.__all__) - {"vectorize"})
 CALLS: list[tuple[str, tuple[Any, ...]]] = [
     ("apply_along_axis", (np.sum, 0, np.ones((2, 3)))),
     ("apply_over_axes", (np.sum, np.ones((2, 3)), [0])),
-    ("packbits", (np.array([1, 0, 1], np.uint8),)),
-    ("unpackbits", (np.array([5], np.uint8),)),
     ("trim_zeros", (np.array([0, 1, 2, 0]),)),
     ("polyfit", (np.arange(5.0), np.arange(5.0) ** 2, 2)),
     ("roots", (np.array([1.0, -3.0, 2.0]),)),
