@@ -362,6 +362,25 @@ def test_barriers_that_not_all_reach(kernel: Any) -> None:
     assert out.tolist() == [1.0]
 
 
+@dc.kernel
+def beyond(a, out):
+    i = global_id(0)
+    row = a[i, 1:]
+    for k in range(len(row) + i):
+        out[i] += row[k]
+
+
+def test_bounds_of_a_slice(device: str) -> None:
+    a = np.ones((3, 4), F32)
+    with dc.config(bounds_check=True):
+        with pytest.raises(
+            IndexError, match=r"index 3 .* axis 1 of a with size 3\n.*row"
+        ):
+            run(beyond, [a, np.zeros(3, F32)], device, size=3)
+        got = run(beyond, [a, np.zeros(3, F32)], device, size=1)[1]
+    assert got.tolist() == [3.0, 0.0, 0.0]
+
+
 def test_names_of_a_class_are_looked_up_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     @dc.kernel
     def fill(out):
