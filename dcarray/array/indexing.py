@@ -263,6 +263,20 @@ def _assign(view: ArrayState, value: ArrayState) -> None:
     calls.write(view, recorded)
 
 
+def _show_instead(x: ArrayState, changed: ArrayState) -> bool:
+    """Let an array and its views show another's elements, without a copy; whether that
+    is possible: the array is all of its memory, which nobody outside has."""
+    old, new = x._read(), changed._read()
+    whole = old.layout == old.value.layout == new.value.layout == new.layout
+    same = old.dtype == old.value.dtype == new.value.dtype == new.dtype
+    if not whole or not same or x._is_shared():
+        return False
+    if not old.layout.plain and old.layout.size:
+        return False
+    x._bind().rebind(new.value)
+    return True
+
+
 def _set_where(x: ArrayState, key: Any, value: ArrayState) -> bool:
     """``x[mask] = number`` as a choice between the two; whether the key is such a mask.
 
@@ -300,7 +314,8 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
             arrays: list[ArrayState] = []
             slotted = _slotted(key, arrays)
             changed = calls.library(cls, PUT, (x, value, *arrays), key=slotted)
-            _assign(x, changed)
+            if not _show_instead(x, changed):
+                _assign(x, changed)
         return
     view = _basic_view(x, key)
     shape = value.shape

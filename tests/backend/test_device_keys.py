@@ -126,6 +126,20 @@ def test_an_element_is_a_number_in_numpy_programs() -> None:
     assert x[place].shape == ()
 
 
+def test_views_see_what_was_written_and_recorded_values_do_not() -> None:
+    x, places = on_device(np.zeros(10)), on_device(np.array([2, 3]))
+    part, turned, pending = x[2:5], x.reshape(2, 5).T, x + 1
+    with dc.profile() as profile:
+        x[places] = 7
+    assert len(profile.of_kind("library")) == 1 and not profile.groups
+    assert part.get().tolist() == [7, 7, 0]
+    assert turned.get()[2].tolist() == [7, 0]
+    assert pending.get().tolist() == [1] * 10
+    part[places - 2] = 1
+    part[2] = 5
+    assert x.get().tolist() == [0, 0, 1, 1, 5, 0, 0, 0, 0, 0]
+
+
 def test_complex_values_lose_their_imaginary_parts() -> None:
     x, given = on_device(np.zeros(3)), on_device(np.array([1 + 2j]))
     for key in (on_device(np.array([0, 2])), slice(0, 3, 2)):
