@@ -15,8 +15,8 @@ __all__ = ["available_threads", "cut", "run_slices"]
 THREADED = 1 << 16
 """Elements × operations from which a second thread is worth its start."""
 
-SLICE = 1 << 22
-"""Elements × operations of a slice in long launches, 5 to 100 ms: a thread that waits
+SLICE = 1 << 21
+"""Elements × operations of a slice in long launches, 1 to 50 ms: a thread that waits
 for Ctrl-C gets its turn in between."""
 
 
