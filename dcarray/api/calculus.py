@@ -17,6 +17,7 @@ from .calling import served
 from .conversion import as_array, default_dtype
 from .hosted import hosted
 from .joining import concatenate
+from .placing import on_device, placed
 from .searching import searchsorted
 from .sorting import argsort
 
@@ -40,19 +41,6 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return calls.elementwise(DeviceArray, ops.WHERE, (condition, x, y))
 
 
-def _beside(x: DeviceArray, like: Any) -> DeviceArray:
-    """An array on the device of another one."""
-    found = as_array(x)
-    return found if found._device is like._device else found.to_device(like._device)
-
-
-def _placed(x: Any, *others: Any) -> DeviceArray:
-    """An array on the named device on which one of several is."""
-    device = calling.named_device((x, *others), {})
-    found = as_array(x)
-    return found if found._device is device else found.to_device(device)
-
-
 def _part(axis: int, *ends: Any) -> tuple[Any, ...]:
     """The key of a slice along an axis."""
     return (slice(None),) * axis + (slice(*ends),)
@@ -69,12 +57,12 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     to_end, to_begin : array_like, optional
         What comes behind and before the differences.
     """
-    x = _placed(ary, to_end, to_begin).ravel()
+    x = placed(ary, to_end, to_begin).ravel()
     parts = [diff(x)]
     for place, given in ((0, to_begin), (2, to_end)):
         if given is None:
             continue
-        part = _beside(given, x).ravel()
+        part = on_device(given, x._device).ravel()
         if not np.can_cast(part.dtype, x.dtype, "same_kind"):
             name = "to_end" if place else "to_begin"
             raise TypeError(
@@ -99,7 +87,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     edge_order : {1, 2}
         Order of the differences at the ends.
     """
-    f = _placed(f, *varargs)
+    f = placed(f, *varargs)
     axes = tuple(range(f.ndim))
     if axis is not None:
         axes = np.lib.array_utils.normalize_axis_tuple(axis, f.ndim)
@@ -128,7 +116,7 @@ def _spacing(step: Any, f: DeviceArray, axis: int) -> Any:
     """One distance, or those of neighbours along an axis."""
     if not np.ndim(step):
         return step
-    x = _beside(step, f)
+    x = on_device(step, f._device)
     if x.ndim != 1:
         raise ValueError("distances must be either scalars or 1d")
     if x.shape[0] != f.shape[axis]:
@@ -198,11 +186,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         How far they are apart, where ``x`` is not given.
     axis : int
     """
-    y = _placed(y, x, dx)
+    y = placed(y, x, dx)
     axis = np.lib.array_utils.normalize_axis_index(axis, y.ndim)
     apart = dx
     if x is not None:
-        places = _beside(x, y)
+        places = on_device(x, y._device)
         apart = diff(places, axis=0 if places.ndim == 1 else axis)
         if places.ndim == 1:
             apart = apart.reshape((-1,) + (1,) * (y.ndim - axis - 1))
@@ -268,8 +256,8 @@ def interp(
     period : number, optional
         The line goes on periodically; points may be in any order.
     """
-    x = _placed(x, xp, fp)
-    xp, fp = _beside(xp, x), _beside(fp, x)
+    x = placed(x, xp, fp)
+    xp, fp = on_device(xp, x._device), on_device(fp, x._device)
     double = default_dtype(np.float64, x._device)
     x, xp = x.astype(double), xp.astype(double)
     fp = fp.astype(

@@ -64,6 +64,8 @@ def histogram(
     if density:
         double = default_dtype(np.float64, edges._device)
         widths = (edges[1:] - edges[:-1]).astype(double)
+        if found.dtype.kind in "biu":
+            found = found.astype(double)
         return found / widths / found.sum(), edges
     return found, edges
 

@@ -23,6 +23,7 @@ from .manipulation import (
     expand_dims,
     moveaxis,
 )
+from .placing import on_device
 
 __all__ = [
     "append",
@@ -266,10 +267,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         The flattened array, if it is None.
     """
     device = named_device((arr, obj, values), {})
-    x, more = [
-        one if one._device is device else one.to_device(device)
-        for one in (as_array(arr), as_array(values))
-    ]
+    x, more = on_device(arr, device), on_device(values, device)
     if axis is None:
         x, axis = x.ravel(), 0
     axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)

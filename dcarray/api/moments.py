@@ -16,16 +16,11 @@ from .conversion import as_array, default_dtype
 from .hosted import hosted
 from .joining import concatenate
 from .manipulation import broadcast_to
+from .placing import on_device
 
 __all__ = ["average", "corrcoef", "cov"]
 
 _missing: Any = np._NoValue
-
-
-def _beside(x: Any, like: DeviceArray) -> DeviceArray:
-    """An array on the device of another one."""
-    found = as_array(x)
-    return found if found._device is like._device else found.to_device(like._device)
 
 
 @hosted(np.average)
@@ -51,8 +46,7 @@ def average(
     """
     given = [weights] if weights is not None else []
     device = calling.named_device((a, *given), {})
-    a = as_array(a)
-    a = a if a._device is device else a.to_device(device)
+    a = on_device(a, device)
     axes = axis
     if axis is not None:
         axes = np.lib.array_utils.normalize_axis_tuple(axis, a.ndim, argname="axis")
@@ -62,16 +56,17 @@ def average(
         total = mean.dtype.type(a.size / max(mean.size, 1))
     else:
         wide = default_dtype(np.float64, device) if a.dtype.kind in "biu" else a.dtype
-        w = _aligned(a, _beside(weights, a), axes)
-        dtype = np.result_type(a.dtype, w.dtype, wide)
+        w = _aligned(a, on_device(weights, a._device), axes)
+        dtype = default_dtype(np.result_type(a.dtype, w.dtype, wide), device)
         total = w.sum(axes, dtype, keepdims=kept)
         if bool((total == 0).any()):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-        mean = (a * w.astype(dtype)).sum(axes, dtype, keepdims=kept) / total
+        weighted = a.astype(dtype) * w.astype(dtype)
+        mean = weighted.sum(axes, dtype, keepdims=kept) / total
     if not returned:
         return calling.presented(mean)
     if np.shape(total) != mean.shape:
-        total = broadcast_to(_beside(total, a), mean.shape)
+        total = broadcast_to(on_device(total, a._device), mean.shape)
     return calling.presented(mean), calling.presented(total.copy())
 
 
@@ -126,17 +121,16 @@ def cov(
         raise ValueError("ddof must be integer")
     given = [one for one in (m, y, fweights, aweights) if one is not None]
     device = calling.named_device(given, {})
-    m = as_array(m)
-    m = m if m._device is device else m.to_device(device)
+    m = on_device(m, device)
     if m.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
-    other = None if y is None else _beside(y, m)
+    other = None if y is None else on_device(y, m._device)
     if other is not None and other.ndim > 2:
         raise ValueError("y has more than 2 dimensions")
     double = default_dtype(np.float64, device)
     if dtype is None:
         dtypes = [m.dtype] if other is None else [m.dtype, other.dtype]
-        dtype = np.result_type(*dtypes, double)
+        dtype = default_dtype(np.result_type(*dtypes, double), device)
     x = _variables(m, rowvar, dtype)
     if not x.shape[0]:
         return DeviceArray._empty((0, 0), np.dtype(dtype), device)
@@ -154,7 +148,7 @@ def cov(
         mean, total = (x * w).sum(1) / sums, float(sums.get())
         freedom = total - ddof
         if ddof and aweights is not None:
-            squares = (w * _beside(aweights, x)).sum()
+            squares = (w * on_device(aweights, x._device)).sum()
             freedom = total - ddof * float(squares.get()) / total
     if freedom <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
@@ -179,7 +173,7 @@ def _weights(fweights: Any, aweights: Any, x: DeviceArray) -> Any:
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is None:
             continue
-        w = _beside(given, x)
+        w = on_device(given, x._device)
         whole = name == "aweights" or w.dtype.kind in "iu"
         if not whole and not bool((w == w.round()).all()):
             raise TypeError("fweights must be integer")

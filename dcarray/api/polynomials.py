@@ -17,6 +17,7 @@ from .creation import full, zeros, zeros_like
 from .hosted import hosted
 from .joining import concatenate
 from .manipulation import broadcast_to
+from .placing import placed
 from .statistics import cumprod
 
 __all__ = ["piecewise", "polyval", "vander"]
@@ -33,9 +34,7 @@ def polyval(p: Any, x: Any) -> Any:
     x : array_like
         Where.
     """
-    device = calling.named_device((p, x), {})
-    x = as_array(x)
-    x = x if x._device is device else x.to_device(device)
+    x = placed(x, p)
     coefficients = list(as_array(p))
     found: Any = zeros_like(x)
     for one in coefficients:
