@@ -89,7 +89,7 @@ def test_transfers_of_memory_with_gaps(backend: OpenClBackend) -> None:
 
 
 def test_arguments_that_change_between_launches(backend: OpenClBackend) -> None:
-    """Only those that differ from the launch before are set."""
+    """Only memory that differs from the launch before is set."""
     first, second = (backend.allocate(4 * 64) for _ in range(2))
     host = np.arange(64, dtype=np.float32)
     built = kernel()
@@ -102,6 +102,25 @@ def test_arguments_that_change_between_launches(backend: OpenClBackend) -> None:
     assert np.array_equal(got, host * 8)
     backend.download(second, got.view(np.uint8))
     assert np.array_equal(got, host * 2)
+
+
+def plus(x: Any, by: Any, times: Any) -> None:
+    x[global_id(0)] = x[global_id(0)] + by * times
+
+
+def test_numbers_that_change_between_launches(backend: OpenClBackend) -> None:
+    """From the second value on, the driver's wrapper knows their dtypes."""
+    parameters = [Array("x", F32, writable=True), F32, np.dtype(np.int8)]
+    built = parse(plus, parameters)
+    memories = [backend.allocate(4 * 64) for _ in range(2)]
+    host = np.zeros(64, np.float32)
+    for memory in memories:
+        backend.upload(host.view(np.uint8), memory)
+    for place, by, times in ((0, 0.5, 2), (0, 0.5, 2), (1, 8.0, -1), (0, 64.0, 3)):
+        backend.run(built, (64,), (64,), [memories[place], by, times])
+    for memory, wanted in zip(memories, (194, -8), strict=True):
+        backend.download(memory, host.view(np.uint8))
+        assert (host == wanted).all()
 
 
 # ---------------------------------------------------------------------- kernels on disk
