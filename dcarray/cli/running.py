@@ -46,7 +46,6 @@ def run(
             file=sys.stderr,
         )
         return 2
-    set_process_default(scalars="numpy")
     if record is not None:
         path = os.path.abspath(record)  # the script may change the folder
         try:
@@ -57,6 +56,7 @@ def run(
             return 2
         set_process_default(record=path)
         os.environ["DCARRAY_RECORD"] = path  # for processes that it starts
+    set_process_default(scalars="numpy")
     if not with_profile:
         run_script(script, arguments, root)
         return 0
