@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ from dcarray.kernel.rewrite import (
     simplify,
 )
 from dcarray.kernel.verify import verify
-from dcarray.kernel.walk import statements
+from dcarray.kernel.walk import census, statements
 from dcarray.ops.bodies import body_kernel
 from dcarray.ops.elementwise import TABLE
 
 from . import op_values
+from .rendered import kernels_of
 
 F32 = np.dtype(np.float32)
 F64 = np.dtype(np.float64)
@@ -165,3 +167,41 @@ def test_bodies_are_small() -> None:
     kernel: Any = body_kernel(TABLE["floor_divide"], (F64, F64))
     values = [node.value for node in statements(kernel.body)]
     assert len(values) == len(set(values))
+
+
+@pytest.mark.parametrize("code", "?bfF")
+def test_a_simple_kernel_stays_as_it_is(code: str) -> None:
+    """So it may be given back unread."""
+    for kernel in kernels_of(code):
+        anew = replace(kernel)  # of which nothing is known
+        assert not anew.memo
+        simple = simplify(anew)
+        assert simple == kernel
+        assert simplify(simple) is simple
+
+
+def test_census() -> None:
+    x = nodes.Name("x", F32)
+    wide = nodes.Cast(x, F64)
+    kernel = nodes.Kernel(
+        "f",
+        (nodes.Value("x", F32), nodes.Array("out", F64, True)),
+        (
+            nodes.Shared("part", I64, 4),
+            nodes.If(
+                nodes.Constant(True, np.dtype(np.bool_)),
+                (
+                    nodes.Store(
+                        "out",
+                        nodes.Constant(0, np.dtype(np.int32)),
+                        nodes.Apply("exp", (wide,), F64),
+                    ),
+                ),
+            ),
+        ),
+    )
+    found = census(kernel)
+    assert found.dtypes == {F32, F64, I64, np.dtype(np.bool_), np.dtype(np.int32)}
+    assert found.primitives == {"exp"}
+    assert found.casts == {(F32, F64)}
+    assert census(kernel) is found

@@ -174,4 +174,4 @@ def test_a_thousand_kernels_in_a_second() -> None:
     text = render_all(kernels, OPENCL)
     taken = time.process_time() - start
     assert len(text) > 100_000
-    assert taken / len(kernels) < 4e-3  # 1 ms where nothing else runs
+    assert taken / len(kernels) < 1e-3  # a third of that where nothing else runs
