@@ -121,6 +121,7 @@ def _compared(
         got, bound = next(results), op.bound(want.dtype)
         apart = operands.distances(got, want, operands.scale(op, given))
         apart[_overflown(op, given, got, want)] = 0
+        apart[_half_known(op, given, got, want)] = 0
         worst = int(np.argmax(apart))
         if found is None or apart[worst] - bound > found.apart - found.bound:
             at = ", ".join([str(x[worst]) for x in given])
@@ -151,4 +152,20 @@ def _overflown(
     found = ~np.isfinite(want) & ~np.isfinite(got)
     for operand in given:
         found &= np.isfinite(operand)
+    return found
+
+
+def _half_known(
+    op: Op, given: list[HostArray], got: HostArray, want: HostArray
+) -> HostArray:
+    """Where a function of a complex number that has NaN as a part is NaN.
+
+    C's libraries differ about the other part of the result, and with them versions of
+    NumPy.
+    """
+    found = np.zeros(want.shape, np.bool_)
+    if want.dtype.kind == "c" and op.ulp:
+        for operand in given:
+            found |= np.isnan(operand)
+        found &= np.isnan(got) & np.isnan(want)
     return found
