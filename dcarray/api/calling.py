@@ -108,6 +108,23 @@ def call_row(row: Op, operands: Sequence[Any], out: Any = None, **options: Any) 
     return stored_in(out, result)
 
 
+_UNSIGNED: dict[str, Callable[..., Any]] = {
+    "bincount": lambda x, /, weights=None, minlength=0: None,
+    "dot": lambda a, b, out=None: None,
+    "inner": lambda a, b, /: None,
+    "vdot": lambda a, b, /: None,
+}
+"""Functions whose signature NumPy before 2.4 does not tell."""
+
+
+@functools.cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        return inspect.signature(_UNSIGNED[function.__name__])
+
+
 def served(row: Op, result: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """The public function of a row.
 
@@ -130,7 +147,7 @@ def served(row: Op, result: Callable[..., Any] | None = None) -> Callable[..., A
     def call(*arguments: Any, **keywords: Any) -> Any:
         if named_device(arguments, keywords) is AUTO:
             return on_host(DeviceArray, function, *arguments, **keywords)
-        given = inspect.signature(function).bind(*arguments, **keywords)
+        given = _signature(function).bind(*arguments, **keywords)
         options = given.arguments
         operands = _taken(function, row.inputs, options)
         found = call_row(row, operands, options.pop("out", None), **options)
@@ -148,7 +165,7 @@ def _taken(
     """The operands among the arguments, without those that are None at the end, and
     what is given as ``*args``."""
     operands = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in _signature(function).parameters.values():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             operands += options.pop(parameter.name, ())
         elif len(operands) < number and parameter.name in options:

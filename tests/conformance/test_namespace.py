@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -217,6 +218,8 @@ def _expected(call: str) -> Any:
             return _evaluated(call, dcarray, operands(dcarray.asarray))
     if not hasattr(numpy, "row_stack"):  # NumPy 2.5 has dropped it
         call = call.replace("np.row_stack", "np.vstack")
+    if not hasattr(numpy, "matvec"):  # NumPy has it since 2.2
+        call = re.sub(r"^np\.(?:vecmat|matvec)\((.*), (.*)\)$", r"\1 @ \2", call)
     return _evaluated(call, numpy, operands(lambda x: x.copy()))
 
 
