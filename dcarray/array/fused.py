@@ -160,9 +160,8 @@ def fused(
         buffer, layout = execute.reduce(op, read, axes, seen, x._device, mask, frame)
     finally:
         shown.binding = binding
-    array = cls._of_buffer(buffer, layout, dtype, x._device)
     if keep:
-        return array
+        return cls._of_buffer(buffer, layout, dtype, x._device)
     shape = tuple([n for axis, n in enumerate(layout.shape) if axis not in axes])
     strides = tuple([n for axis, n in enumerate(layout.strides) if axis not in axes])
     return cls._of_buffer(buffer, Layout(shape, strides), dtype, x._device)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from ..config import current
@@ -112,10 +113,14 @@ def fuse(target: Target) -> Group:
     target : Target
         Its value is pending, or (for a reduction) stored.
     """
-    settings = current()
     read = target.read
     shape = read.layout.shape
     strides = target.into if target.into is not None else read.layout.strides
+    if target.reduction is not None and read.value.state == State.STORED:
+        program = _sole(target.reduction, read.dtype)
+        axis = _fastest(shape, strides)
+        return Group(program, shape, [read], [], [], [], [], [], axis)
+    settings = current()
     builder = _Builder(
         shape,
         _fastest(shape, strides),
@@ -124,6 +129,12 @@ def fuse(target: Target) -> Group:
     )
     root = _walk(builder, read, target)
     return _finish(builder, root, target)
+
+
+@lru_cache(1024)
+def _sole(op: Op, dtype: DType) -> Program:
+    """A reduction and nothing else."""
+    return Program((dtype,), (), (), (), Reduction(op, 0, dtype))
 
 
 def _fastest(shape: Shape, strides: Strides) -> int | None:
