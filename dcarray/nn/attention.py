@@ -23,6 +23,7 @@ from ..api.indexing import where
 from ..api.joining import concatenate
 from ..api.manipulation import broadcast_to
 from ..array import DeviceArray, calls
+from ..backends.registry import backend_for
 from ..lazy import route
 from ..ops import neural
 from ..ops.spec import Op
@@ -108,9 +109,13 @@ class _Attention:
             if not self.causal or block.start < rows.stop:
                 yield block
 
-    def on_host(self) -> bool:
-        """Whether only the CPU comes into question, which has a row for all of it."""
-        return route.candidates(self.q._device) == ["cpu"]
+    def by_row(self) -> bool:
+        """Whether all devices that come into question have a row for all of it."""
+        name = neural.ATTENTION.name
+        return all(
+            label == "cpu" or name in backend_for(label).native
+            for label in route.candidates(self.q._device)
+        )
 
     def flat(self, x: Any) -> Any:
         """(batch, queries or keys, features) of an array."""
@@ -138,7 +143,7 @@ class _Attention:
 
     def whole(self) -> tuple[Any, Any]:
         """The result for all queries, and the logarithm of each row's sum."""
-        if self.on_host():
+        if self.by_row():
             found, logs = self.row(neural.ATTENTION, self.q, self.k, self.v)
             return found, logs
         parts = [self.forward(rows) for rows in self.queries()]
@@ -296,7 +301,7 @@ def scaled_dot_product_attention_gradient(
     )
     if not g.size:
         found = [_zeros(x, x.shape) for x in (work.q, work.k, work.v)]
-    elif work.on_host():
+    elif work.by_row():
         g = g.astype(work.q.dtype, copy=False)
         result, logs = work.whole()
         mean = total(g * result, -1).astype(g.dtype)

@@ -200,6 +200,28 @@ def test_convolution_over_four_axes_is_refused(device: str) -> None:
         )
 
 
+# --------------------------------------------------------------------------- attention
+@pytest.mark.parametrize("mask,causal", [(None, True), ("?", True), ("d", False)])
+def test_attention(device: str, mask: str | None, causal: bool) -> None:
+    # More than a tile of queries, keys, features and values.
+    code = "d" if mask == "d" else "f"
+    q, k, v = (
+        numbers((2, *shape), code, seed)
+        for seed, shape in enumerate(((35, 9), (37, 9), (37, 34)))
+    )
+    seen = None
+    if mask is not None:
+        seen = numbers((1, 35, 37), "d", 3)
+        seen = seen > -0.5 if mask == "?" else seen
+        seen[:, 2] = False if mask == "?" else -np.inf
+    options = {"mask": seen, "causal": causal, "scale": 0.4}
+    check(device, neural.ATTENTION, q, k, v, **options)
+    found, logs = neural.ATTENTION.numpy(q, k, v, **options)
+    g = numbers(found.shape, code, 4)
+    mean = (g * found).sum(-1, keepdims=True)
+    check(device, neural.ATTENTION_GRADIENT, g, q, k, v, logs, mean, **options)
+
+
 # ---------------------------------------------------------------------------- pooling
 def with_nan(x: Any) -> Any:
     if x.dtype.kind == "f":

@@ -44,13 +44,13 @@ def correlation_kernel(
     wide: bool,
 ) -> nodes.Kernel:
     """Groups along axis 0 of the grid are the tiles of a matrix; those along axis 1
-    take the groups of channels in turn, and of each the parts of the sums.
+    are the groups of channels, and of each the parts of the sums.
 
     ``channels_last`` says, of rows and of terms, whether their number is faster than
-    their place.  Parameters are x, w, the result, and: rows, columns, terms, number of
-    matrices, parts, terms of a part; lengths of rows and of terms along all but the
-    slowest of their four axes (3 each); steps of rows and of terms, shift, limits (3
-    each); offset and strides of x: groups, rows, terms, positions (3); of w: groups,
+    their place.  Parameters are x, w, the result, and: the first of those groups in
+    the launch; rows, columns, terms, parts, terms of a part; lengths of rows and of
+    terms along all but the slowest of their four axes (3 each); steps of rows and of
+    terms, shift, limits (3 each); offset and strides of x: groups, rows, terms, positions (3); of w: groups,
     columns, terms, places of terms (3); of the result: groups, columns, rows, places of
     rows (3), parts.
     """
@@ -72,7 +72,7 @@ class _Correlation(Tiles):
         self.rows_last, self.terms_last = channels_last
         number = self.indexing.number
         self.rows, self.columns, self.length = map(number, ("rows", "columns", "terms"))
-        self.count, self.parts, self.part = map(number, ("count", "parts", "part"))
+        self.parts, self.part = map(number, ("parts", "part"))
         triples = ("row_length", "term_length", "row_step", "term_step")
         self.triples = {
             name: [number(f"{name}{axis}") for axis in AXES]
@@ -97,13 +97,8 @@ class _Correlation(Tiles):
         body: list[nodes.Statement] = [
             *self.beginning(self.columns),
             nodes.Shared("terms_of", self.dtype, 5 * side),
-            nodes.For(
-                "matrix",
-                nodes.Index("group_id", 1, self.dtype),
-                self.count,
-                nodes.Index("group_count", 1, self.dtype),
-                tuple(self.matrix()),
-            ),
+            *self.of_group(),
+            *self.matrix(),
         ]
         arrays = [
             nodes.Array(name, dtype, name == "out")
@@ -252,6 +247,7 @@ class _Correlation(Tiles):
             *body,
             *self.kept(
                 f"a_read{turn}",
+                "a_tile",
                 "a",
                 self.dtypes["a"],
                 at,
@@ -279,6 +275,7 @@ class _Correlation(Tiles):
             *body,
             *self.kept(
                 f"b_read{turn}",
+                "b_tile",
                 "b",
                 self.dtypes["b"],
                 add(at, self.term(1, within)),

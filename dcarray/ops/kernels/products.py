@@ -28,11 +28,12 @@ def product_kernel(
     wide: bool,
 ) -> nodes.Kernel:
     """``out = a @ b``: groups along axis 0 of the grid are the tiles of a matrix, those
-    along axis 1 take the matrices in turn.
+    along axis 1 are the matrices.
 
-    Parameters are ``a``, ``b``, ``out``, and: rows, columns, length of the sums, number
-    of matrices; an offset of each operand; strides of each along rows and columns;
-    lengths of the axes of matrices but the first; strides of each operand along them.
+    Parameters are ``a``, ``b``, ``out``, and: the first matrix of the launch; rows,
+    columns, length of the sums; an offset of each operand; strides of each along rows
+    and columns; lengths of the axes of matrices but the first; strides of each operand
+    along them.
     """
     return _Product(first, second, result, blocking, batch, wide).kernel()
 
@@ -51,8 +52,8 @@ class _Product(Tiles):
         self.dtypes = {"a": first, "b": second, "out": result}
         self.batch = batch
         indexing = self.indexing
-        sizes = ("rows", "columns", "length", "count")
-        self.rows, self.columns, self.length, self.count = map(indexing.number, sizes)
+        sizes = ("rows", "columns", "length")
+        self.rows, self.columns, self.length = map(indexing.number, sizes)
         names = ("a", "b", "out")
         self.offsets = {name: indexing.number(f"{name}_offset") for name in names}
         self.steps = {name: indexing.strides(name, "matrix", 2) for name in names}
@@ -62,13 +63,8 @@ class _Product(Tiles):
     def kernel(self) -> nodes.Kernel:
         body: list[nodes.Statement] = [
             *self.beginning(self.columns),
-            nodes.For(
-                "matrix",
-                nodes.Index("group_id", 1, self.dtype),
-                self.count,
-                nodes.Index("group_count", 1, self.dtype),
-                tuple(self.matrix()),
-            ),
+            *self.of_group(),
+            *self.matrix(),
         ]
         arrays = [
             nodes.Array(name, dtype, name == "out")
@@ -132,7 +128,9 @@ class _Product(Tiles):
             value = f"{name}_read{turn}"
             target = self.spot(within, out)
             dtype = self.dtypes[name]
-            body += [*made, *self.kept(value, name, dtype, at, inside, base, target)]
+            body += made
+            tile = f"{name}_tile"
+            body += self.kept(value, tile, name, dtype, at, inside, base, target)
         return body
 
     def store(self, i: int, j: int) -> nodes.Statement:

@@ -68,6 +68,7 @@ class Tiles:
         self.blocking = blocking
         self.indexing = Indexing(INT64 if wide else INT32)
         self.dtype = self.indexing.dtype
+        self.first = self.indexing.number("first_matrix")
 
     # --------------------------------------------------------------------- small pieces
     def name(self, name: str) -> nodes.Name:
@@ -119,34 +120,57 @@ class Tiles:
             nodes.Let("first_column", multiply(self.name("tile_across"), edge)),
         ]
 
-    def nothing(self) -> list[nodes.Statement]:
+    def of_group(self) -> list[nodes.Statement]:
+        """``matrix``: which one a group computes, along axis 1 of the grid.
+
+        Groups take but one: compilers for processors take a multiple of the time for
+        barriers in one more loop.
+        """
+        group = nodes.Index("group_id", 1, self.dtype)
+        return [nodes.Let("matrix", add(self.first, group))]
+
+    def nothing(self, sums: str = "sum") -> list[nodes.Statement]:
         """The sums of a work item, all 0."""
         each = range(self.blocking.each)
-        return [nodes.Let(f"sum_{i}_{j}", self.zero()) for i in each for j in each]
+        return [nodes.Let(f"{sums}_{i}_{j}", self.zero()) for i in each for j in each]
 
-    def products(self) -> nodes.Statement:
-        """The products of two tiles, added to the sums."""
+    def products(
+        self,
+        first: str = "a_tile",
+        second: str = "b_tile",
+        sums: str = "sum",
+        skip: nodes.Scalar | None = None,
+    ) -> nodes.Statement:
+        """The products of two tiles, added to the sums.
+
+        ``skip`` are lines of the first one, which may be longer than a step, before
+        those that count.
+        """
         blocking = self.blocking
+        # The names of a kernel differ.
+        mark = "" if sums == "sum" else f"{sums}_"
+        step = self.name(f"{mark}k")
         inner: list[nodes.Statement] = []
-        line = multiply(self.name("k"), self.number(blocking.edge + 1))
         each = range(blocking.each)
-        for name, which in (("a", "down"), ("b", "across")):
+        for name, tile, which in (("a", first, "down"), ("b", second, "across")):
+            place = step if skip is None or name == "b" else add(step, skip)
+            line = multiply(place, self.number(blocking.edge + 1))
             for i in each:
                 at = self.own(line, which, i)
-                found = nodes.Load(f"{name}_tile", at, self.sums)
-                inner.append(nodes.Let(f"{name}_{i}", found))
+                found = nodes.Load(tile, at, self.sums)
+                inner.append(nodes.Let(f"{mark}{name}_{i}", found))
         for i in each:
             for j in each:
-                total = nodes.Name(f"sum_{i}_{j}", self.sums)
+                total = nodes.Name(f"{sums}_{i}_{j}", self.sums)
                 product = infer.apply(
                     "multiply",
-                    nodes.Name(f"a_{i}", self.sums),
-                    nodes.Name(f"b_{j}", self.sums),
+                    nodes.Name(f"{mark}a_{i}", self.sums),
+                    nodes.Name(f"{mark}b_{j}", self.sums),
                 )
                 taken = infer.apply("add", total, product)
                 inner.append(nodes.Assign(total.name, taken))
         return nodes.For(
-            "k",
+            step.name,
             self.number(0),
             self.number(blocking.side),
             self.number(1),
@@ -177,6 +201,7 @@ class Tiles:
     def kept(
         self,
         name: str,
+        tile: str,
         array: str,
         dtype: DType,
         at: nodes.Scalar,
@@ -193,5 +218,5 @@ class Tiles:
         chosen = nodes.Select(inside, value, self.zero(), self.sums)
         return [
             nodes.Let(name, infer.convert(found, self.sums)),
-            nodes.Store(f"{array}_tile", place, chosen),
+            nodes.Store(tile, place, chosen),
         ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....errors import UnsupportedError
+from ....kernel.nodes import Kernel
 from ....ops.elementwise import CONJUGATE, LOGICAL_AND, MULTIPLY
 from ....ops.kernels.products import Blocking, product_kernel, sums_in
 from ....ops.reduction import ANY, SUM
@@ -17,7 +18,10 @@ from ..views import GridView
 from .ellipses import without_ellipses
 from .work import BOOL, DType, Work
 
-__all__ = ["TABLE", "fitting", "product"]
+__all__ = ["TABLE", "fitting", "product", "run_tiles"]
+
+MATRICES = 1 << 15
+"""Matrices of a launch."""
 
 THIN = 8
 """Rows or columns of a result up to which each element is a sum of its own."""
@@ -81,16 +85,34 @@ def _tiled(work: Work, x: GridView, y: GridView, out: GridView) -> None:
     kernel = product_kernel(
         x.dtype, y.dtype, out.dtype, blocking, len(axes.lengths), wide
     )
-    numbers = [rows, columns, length, axes.size, *offsets]
+    numbers = [rows, columns, length, *offsets]
     for steps in strides:
         numbers += steps[-2:]
     numbers += axes.lengths[1:]
     for row in axes.strides:
         numbers += row
     tiles = -(-rows // blocking.edge) * -(-columns // blocking.edge)
-    work.run_groups(
-        kernel, (tiles, axes.size), *views, *numbers, items=blocking.side**2
-    )
+    run_tiles(work, kernel, blocking, (tiles, axes.size), views, numbers)
+
+
+def run_tiles(
+    work: Work,
+    kernel: Kernel,
+    blocking: Blocking,
+    groups: tuple[int, int],
+    arguments: Sequence[Any],
+    numbers: Sequence[int],
+) -> None:
+    """Run a kernel of tiles: so many of them in each of so many matrices.
+
+    ``arguments`` come before the number of the first matrix of a launch, ``numbers``
+    after it.
+    """
+    tiles, count = groups
+    for first in range(0, count, MATRICES):
+        some = (tiles, min(MATRICES, count - first))
+        items = blocking.side**2
+        work.run_groups(kernel, some, *arguments, first, *numbers, items=items)
 
 
 def _blocking(work: Work, strides: Sequence[Sequence[int]], dtype: DType) -> Blocking:

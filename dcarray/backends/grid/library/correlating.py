@@ -16,7 +16,7 @@ from ....ops.kernels.tiles import Blocking, sums_in
 from ....ops.reduction import SUM
 from ..geometry import Axes, is_wide
 from ..views import GridView
-from .contraction import fitting
+from .contraction import fitting, run_tiles
 from .work import INT64, WAVES, DType, Work
 
 __all__ = ["FEW", "convolve", "input_gradient", "weight_gradient"]
@@ -285,13 +285,13 @@ def _run(
         x.dtype, w.dtype, target.dtype, blocking, (rows_last, terms_last), wide
     )
     numbers = (
-        *(sums.height, sums.columns, sums.length, count, parts, part),
+        *(sums.height, sums.columns, sums.length, parts, part),
         *_lengths(sums.rows, sums.places, rows_last),
         *_lengths(sums.terms, sums.taps, terms_last),
         *(*sums.row_step, *sums.term_step, *sums.shift, *sums.limit),
         *(*sums.x.numbers(), *sums.w.numbers(), *sums.out.numbers(), out.size),
     )
-    work.run_groups(kernel, (tiles, count), x, w, target, *numbers, items=side**2)
+    run_tiles(work, kernel, blocking, (tiles, count), (x, w, target), numbers)
     if parts == 1:
         return out
     within = target.dtype

@@ -18,6 +18,7 @@ __all__ = ["GridLibrary"]
 def _table() -> Mapping[str, Callable[..., Any]]:
     """All functions; loaded when one is first looked for."""
     from . import (
+        attending,
         contraction,
         joining,
         neural,
@@ -48,6 +49,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         vectors,
         neural,
         pooling,
+        attending,
         random,
         selecting,
         sliding,
