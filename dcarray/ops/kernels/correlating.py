@@ -50,9 +50,9 @@ def correlation_kernel(
     their place.  Parameters are x, w, the result, and: the first of those groups in
     the launch; rows, columns, terms, parts, terms of a part; lengths of rows and of
     terms along all but the slowest of their four axes (3 each); steps of rows and of
-    terms, shift, limits (3 each); offset and strides of x: groups, rows, terms, positions (3); of w: groups,
-    columns, terms, places of terms (3); of the result: groups, columns, rows, places of
-    rows (3), parts.
+    terms, shift, limits (3 each); offset and strides of x: groups, rows, terms,
+    positions (3); of w: groups, columns, terms, places of terms (3); of the result:
+    groups, columns, rows, places of rows (3), parts.
     """
     return _Correlation(first, second, result, blocking, channels_last, wide).kernel()
 
