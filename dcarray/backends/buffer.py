@@ -196,7 +196,7 @@ class Buffer:
             return self.root
         with _locks[id(self) >> 6 & 15]:  # the most frequent call: nothing in vain
             self.last_used = time.monotonic()
-            if self._valid is not None and device in self._valid:
+            if self.is_valid_on(device):
                 return self._copy_on(device)
             memory = self._stale_copy_on(backend)
             self._transfer(backend, memory)
