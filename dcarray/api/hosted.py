@@ -19,13 +19,15 @@ __all__ = ["hosted", "minding_subclasses"]
 Function = Callable[..., Any]
 
 
-def hosted(function: Function) -> Callable[[Function], Function]:
+def hosted(function: Function, plainly: bool = False) -> Callable[[Function], Function]:
     """Decorate the way a function works on named devices.
 
     Parameters
     ----------
     function : callable
         NumPy's function, called where no argument is on a named device.
+    plainly : bool
+        Whether the signature is NumPy's own, without annotations.
     """
 
     def decorate(elsewhere: Function) -> Function:
@@ -35,7 +37,8 @@ def hosted(function: Function) -> Callable[[Function], Function]:
                 return on_host(DeviceArray, function, *arguments, **keywords)
             return elsewhere(*arguments, **keywords)
 
-        call.__wrapped__ = function  # its signature
+        if plainly:
+            call.__wrapped__ = function
         return native(call)
 
     return decorate

@@ -28,7 +28,7 @@ __all__ = ["nanmedian", "nanpercentile", "nanquantile"]
 _missing: Any = np._NoValue
 
 
-@hosted(np.nanmedian)
+@hosted(np.nanmedian, plainly=True)  # as `median` has it
 def nanmedian(
     a: Any,
     axis: Any = None,
@@ -59,7 +59,7 @@ def nanmedian(
     return calling.stored_in(out, rows.finished(found).reshape(shape))
 
 
-@hosted(np.nanquantile)
+@hosted(np.nanquantile, plainly=True)  # as `quantile` has it
 def nanquantile(
     a: Any,
     q: Any,
@@ -104,7 +104,7 @@ def nanquantile(
     return _quantiles(a, q, 1, axis, out, kept)
 
 
-@hosted(np.nanpercentile)
+@hosted(np.nanpercentile, plainly=True)  # as `percentile` has it
 def nanpercentile(
     a: Any,
     q: Any,
