@@ -88,20 +88,10 @@ def nanquantile(
     weights : array_like, optional
         What elements count; left to the host.
     """
-    a = as_array(a)
-    if method != "linear" or weights is not None:
-        return call_numpy(
-            DeviceArray,
-            np.nanquantile,
-            *(a, q, axis, out),
-            method=method,
-            keepdims=keepdims,
-            weights=weights,
-        )
-    kept = False if keepdims is _missing else keepdims
-    if a.dtype.kind != "f" or not a.size:
-        return quantile(a, q, axis, out, False, method, kept)
-    return _quantiles(a, q, 1, axis, out, kept)
+    return _by_method(
+        *(np.nanquantile, quantile, 1),
+        *(a, q, axis, out, method, keepdims, weights),
+    )
 
 
 @hosted(np.nanpercentile, plainly=True)  # as `percentile` has it
@@ -118,11 +108,31 @@ def nanpercentile(
 ) -> Any:
     """Percentiles along ``axis`` of what is no NaN, as `numpy.nanpercentile`;
     parameters as for `nanquantile`, with ``q`` from 0 to 100."""
+    return _by_method(
+        *(np.nanpercentile, percentile, 100),
+        *(a, q, axis, out, method, keepdims, weights),
+    )
+
+
+def _by_method(
+    function: Any,
+    usual: Any,
+    whole: int,
+    a: Any,
+    q: Any,
+    axis: Any,
+    out: Any,
+    method: str,
+    keepdims: Any,
+    weights: Any,
+) -> Any:
+    """NumPy's ``function``, or where no element can be NaN, ``usual``; ``whole`` is the
+    ``q`` of the largest element."""
     a = as_array(a)
     if method != "linear" or weights is not None:
         return call_numpy(
             DeviceArray,
-            np.nanpercentile,
+            function,
             *(a, q, axis, out),
             method=method,
             keepdims=keepdims,
@@ -130,8 +140,8 @@ def nanpercentile(
         )
     kept = False if keepdims is _missing else keepdims
     if a.dtype.kind != "f" or not a.size:
-        return percentile(a, q, axis, out, False, method, kept)
-    return _quantiles(a, q, 100, axis, out, kept)
+        return usual(a, q, axis, out, False, method, kept)
+    return _quantiles(a, q, whole, axis, out, kept)
 
 
 class _Rows:

@@ -199,9 +199,12 @@ def _at_once(
         targets = tuple(
             [x._writable_array() if isinstance(x, ArrayState) else x for x in outs]
         )
-        if op.name in _COMPARISONS and any(type(x) is int for x in hosts):
-            # NumPy 2.4 ends the process for an int beyond the dtype and an `out` that
-            # is not bool.
+        if (
+            op.name in _COMPARISONS
+            and targets[0].dtype != np.bool
+            and any(type(x) is int for x in hosts)
+        ):
+            # NumPy 2.4 ends the process where the int is beyond the dtype.
             np.copyto(
                 targets[0],
                 op.numpy(*hosts),
