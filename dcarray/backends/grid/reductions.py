@@ -111,7 +111,7 @@ def _launch(
         grid, group = (-(-kept.size // items) * items,), (items,)
     else:
         kernel = reduce_by_group(program, *sizes, tile, dtype)
-        grid = (parts * tile.items, -(-kept.size // tile.width))
+        grid = (-(-kept.size // tile.width) * tile.items, parts)
         group = (tile.items, 1)
     numbers = [kept.size, reduced.size, *offsets]
     numbers += kept.lengths[1:]

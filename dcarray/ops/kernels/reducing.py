@@ -234,7 +234,8 @@ def reduce_by_group(
     program: Program, kept: int, reduced: int, wide: bool, tile: Tile, result: DType
 ) -> nodes.Kernel:
     """Each group reduces a part of some results: groups along axis 0 of the grid are
-    the parts, those along axis 1 the results, ``tile.width`` at a time.
+    the results, ``tile.width`` at a time (CUDA takes many groups along that axis
+    alone), those along axis 1 the parts.
 
     Part ``p`` of a result is stored ``p`` elements behind the place of the result:
     where there are several parts, results lie as far apart as there are parts.
@@ -249,7 +250,7 @@ def reduce_by_group(
     quotient = infer.apply("truncate_divide", item, inner)
     remainder = infer.apply("truncate_remainder", item, inner)
     height, width = integer(tile.height, dtype), integer(tile.width, dtype)
-    first = multiply(nodes.Index("group_id", 1, dtype), width)
+    first = multiply(nodes.Index("group_id", 0, dtype), width)
     wanted = add(first, column)
     size: nodes.Scalar = made.size
     inside: nodes.Scalar | None = None
@@ -269,8 +270,8 @@ def reduce_by_group(
         nodes.Let("item", nodes.Index("local_id", 0, dtype)),
         nodes.Let("column", quotient if tile.along else remainder),
         nodes.Let("lane", remainder if tile.along else quotient),
-        nodes.Let("part", nodes.Index("group_id", 0, dtype)),
-        nodes.Let("parts", nodes.Index("group_count", 0, dtype)),
+        nodes.Let("part", nodes.Index("group_id", 1, dtype)),
+        nodes.Let("parts", nodes.Index("group_count", 1, dtype)),
         *begin,
         nodes.Let("number", wanted),
         *made.bases(number),
