@@ -22,6 +22,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .fused import fused
+
 __all__ = [
     "Conversion",
     "Fact",
@@ -67,6 +69,7 @@ __all__ = [
     "exponent_bits",
     "float_to_bits",
     "floor",
+    "fma",
     "fmod",
     "fraction_bits",
     "greater",
@@ -167,6 +170,14 @@ def _same(*dtypes: DType) -> DType:
     return np.result_type(*dtypes)
 
 
+def _floating(*dtypes: DType) -> DType:
+    """The common dtype, of floating-point numbers."""
+    found = np.result_type(*dtypes)
+    if found.kind != "f":
+        raise TypeError(f"needs floating-point numbers, got {found}")
+    return found
+
+
 def _part(dtype: DType) -> DType:
     """The dtype of the real part of ``dtype``."""
     return np.empty(0, dtype).real.dtype
@@ -229,6 +240,8 @@ divide = Primitive("divide", np.divide, 2)
 negative = Primitive("negative", np.negative)
 absolute = Primitive("absolute", np.absolute)
 fmod = Primitive("fmod", np.fmod, 2)
+# A product and a sum, rounded once.
+fma = Primitive("fma", fused, 3, _floating)
 power = Primitive("power", np.power, 2)
 sqrt = Primitive("sqrt", np.sqrt)
 cbrt = Primitive("cbrt", np.cbrt)
@@ -316,7 +329,8 @@ make_complex = Primitive("make_complex", _make_complex, 2, _pair)
 PRIMITIVES: dict[str, Primitive] = {
     primitive.name: primitive
     for primitive in (
-        *(add, subtract, multiply, divide, negative, absolute, fmod, power, sqrt, cbrt),
+        *(add, subtract, multiply, divide, negative, absolute, fmod, fma, power, sqrt),
+        cbrt,
         *(truncate_divide, truncate_remainder),
         *(equal, not_equal, less, less_equal, greater, greater_equal),
         *(isnan, isinf, isfinite),

@@ -29,6 +29,7 @@ ELEMENTARY: dict[str, str] = {
     "arctan2": "atan2({0}, {1})",
     "power": "pow({0}, {1})",
     "fmod": "fmod({0}, {1})",
+    "fma": "fma({0}, {1}, {2})",
     "copysign": "copysign({0}, {1})",
     "nextafter": "nextafter({0}, {1})",
     "ldexp": "ldexp({0}, {1})",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..kernel.nodes import Apply, Cast, Index, Load, Name, Scalar, Select, Store
-from .llvm_scalar import TEMPLATES, ScalarWriter, kind_of, llvm_type
+from .llvm_scalar import TEMPLATES, WORDS, ScalarWriter, kind_of, llvm_type
 
 __all__ = ["GridScalars", "library_functions", "type_of"]
 
@@ -218,6 +218,8 @@ class GridScalars(ScalarWriter):
     def _function(self, scalar: Apply) -> str:
         """A primitive without a template."""
         name = scalar.primitive
+        if name in WORDS:
+            return self._apply(scalar)
         dtype = scalar.arguments[0].dtype
         kind = kind_of(dtype)
         given = [self.write(item) for item in scalar.arguments]
@@ -231,9 +233,6 @@ class GridScalars(ScalarWriter):
                 f"{{n}} = call {own} @llvm.ctpop.{own}({own} {given[0]})"
             )
             return self._cast(found, dtype, scalar.dtype)
-        if name in ("float_to_bits", "bits_to_float"):
-            new = llvm_type(scalar.dtype)
-            return self._line(f"{{n}} = bitcast {own} {given[0]} to {new}")
         if name == "round_to_half":
             half = self._line(f"{{n}} = fptrunc float {given[0]} to half")
             return self._line(f"{{n}} = fpext half {half} to float")

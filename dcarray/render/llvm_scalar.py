@@ -15,7 +15,15 @@ import numpy as np
 from ..kernel.nodes import Apply, Cast, Constant, Name, Scalar, Select
 from .llvm_elementary import ELEMENTARY
 
-__all__ = ["ScalarWriter", "can_cast", "can_lower", "declarations", "llvm_type"]
+__all__ = [
+    "TEMPLATES",
+    "WORDS",
+    "ScalarWriter",
+    "can_cast",
+    "can_lower",
+    "declarations",
+    "llvm_type",
+]
 
 DType = np.dtype[Any]
 
@@ -212,6 +220,14 @@ TEMPLATES: dict[str, dict[str, str]] = {
 }
 """The allowlist: kind of the operands, name of the operation, spelling."""
 
+WORDS = {
+    "fma": "{n} = call {t} @llvm.fma.{s}({t} {0}, {t} {1}, {t} {2})",
+    "float_to_bits": "{n} = bitcast {t} {0} to {o}",
+    "bits_to_float": "{n} = bitcast {t} {0} to {o}",
+}
+"""Words of the kernel language that no loop of NumPy's stands for.  {o} is the type of
+the result."""
+
 _ON_X86 = platform.machine().lower() in ("x86_64", "amd64")
 
 
@@ -288,6 +304,7 @@ class ScalarWriter:
         bits = 8 * dtype.itemsize
         facts = {
             "t": llvm_type(dtype),
+            "o": llvm_type(scalar.dtype),
             "s": f"f{bits}",
             "i": f"i{bits}",
             "bits": bits,
@@ -296,6 +313,8 @@ class ScalarWriter:
             "exponent": 0x7F800000 if bits == 32 else 0x7FF0000000000000,
         }
         template = ELEMENTARY.get((scalar.primitive, dtype))
+        if template is None:
+            template = WORDS.get(scalar.primitive)
         if template is None:
             template = TEMPLATES[kind_of(dtype)][scalar.primitive]
         return self._line(template, *arguments, **facts)
