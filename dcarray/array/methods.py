@@ -19,7 +19,7 @@ from ..layout import Layout, phantom
 from ..lazy import errstate, execute, recover
 from ..ops.reduction import ALL, ANY, MAX, MIN, PROD, SUM
 from . import calls, reductions
-from .movement import copied, moved, reshaped
+from .movement import copied, moved, raveled, reshaped
 from .operators import Operators
 from .state import HostArray, check_dtype
 
@@ -326,10 +326,7 @@ class Methods(Operators):
     def ravel(self, order: Any = "C") -> Any:
         """The elements in one dimension, a view where the strides allow one."""
         if self._device.kind not in ("auto", "cpu"):
-            if order == "K":
-                axes = sorted(range(self.ndim), key=lambda a: -abs(self.strides[a]))
-                return reshaped(moved(self, lambda a: a.transpose(axes)), -1, "C")
-            return reshaped(self, -1, order)
+            return raveled(self, order)
         if order == "C" and self._host is None and self._layout.plain:
             return reshaped(self, -1)
         host = self._array()

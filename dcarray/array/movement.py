@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ..layout import copied_strides, dense_strides, is_contiguous, iteration_order
 from ..lazy.record import record
 from ..ops.elementwise import CAST
 from ..ops.spec import Signature
 from . import calls
 from .state import ArrayState, HostArray
 
-__all__ = ["copied", "moved", "reshaped"]
+__all__ = ["copied", "moved", "raveled", "reshaped"]
 
 
 def moved(x: ArrayState, function: Callable[[HostArray], HostArray]) -> Any:
@@ -55,8 +56,7 @@ def _reshaped_on_device(
     if copy is False:
         np.reshape(probe[..., ::-1].T, shape, order=order)
         raise ValueError("Unable to avoid creating a copy while reshaping.")
-    if order == "A":
-        order = "F" if _is_fortran(x) else "C"
+    order = _meant(x, order)
     axes = tuple(range(x.ndim))
     turned = axes[::-1] if order == "F" else axes
     dense = copied(moved(x, lambda a: a.transpose(turned)), "C")
@@ -64,15 +64,32 @@ def _reshaped_on_device(
     return moved(dense, lambda a: np.reshape(a, shape, order=order, copy=False))
 
 
-def _is_fortran(x: ArrayState) -> bool:
-    strides = [s for s, n in zip(x.strides, x.shape, strict=True) if n != 1]
-    return len(strides) > 1 and strides == sorted(strides) and x._layout.size > 0
+def raveled(x: ArrayState, order: Any = "C") -> Any:
+    """The elements in one row without gaps, on a named device.
+
+    It is a view where they lie like that already.
+    """
+    if order == "K":
+        slowest_first = iteration_order(x.shape, [x.strides])
+        x = moved(x, lambda a: a.transpose(slowest_first))
+        order = "C"
+    result = reshaped(x, -1, order)
+    return result if result.flags.c_contiguous else copied(result)
+
+
+def _meant(x: ArrayState, order: Any) -> Any:
+    """The order that "A" stands for."""
+    if order != "A":
+        return order
+    lies = [is_contiguous(x.shape, x.strides, x.dtype.itemsize, o) for o in ("C", "F")]
+    return "F" if lies == [False, True] else "C"
 
 
 def copied(x: ArrayState, order: Any = "C") -> Any:
     """A copy with memory of its own."""
     cls = type(x)
     host = x._host
+    order = _meant(x, order)
     if host is None and calls.can_record(x) and _keeps(x, order):
         return calls.cast(cls, x, x.dtype)
     if host is None and x._device.kind not in ("auto", "cpu"):
@@ -92,6 +109,5 @@ def _keeps(x: ArrayState, order: Any) -> bool:
     """Whether NumPy's new array in this order has the strides of a recorded copy."""
     if order == "K" or x.ndim < 2:
         return True
-    probe = x._layout
-    dense = sorted(probe.strides, reverse=True)
-    return order in ("C", "A") and list(probe.strides) == dense and 0 not in dense
+    kept = copied_strides(x._layout, x.dtype.itemsize, x.dtype.itemsize)
+    return kept == dense_strides(x.shape, x.dtype.itemsize, order)

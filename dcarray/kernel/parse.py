@@ -39,6 +39,7 @@ def parse(
     operands: Sequence[DType | nodes.Array],
     name: str | None = None,
     learns: bool = False,
+    lookups: list[tuple[Source, str, Any]] | None = None,
 ) -> nodes.Kernel:
     """Specialise a function for its operands.
 
@@ -52,6 +53,8 @@ def parse(
         Name of the kernel; that of the function by default.
     learns : bool
         Whether numbers of Python take the dtype of what they meet, also in loops.
+    lookups : list, optional
+        Gets what names from outside meant: where they stand, which, and what.
 
     Returns
     -------
@@ -79,6 +82,8 @@ def parse(
             arguments.append(nodes.Name(label, operand))
     parser = Parser()
     parser.learns = learns
+    if lookups is not None:
+        parser.lookups = lookups
     parser.taken.update(source.parameters)
     frame = Frame(source)
     returned = parser.inline(frame, source.tree, function, arguments)

@@ -8,14 +8,16 @@ import dis
 import inspect
 import linecache
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NoReturn
 
+import numpy as np
+
 from ..errors import KernelSyntaxError, KernelTypeError
 
-__all__ = ["Source", "source_of"]
+__all__ = ["Source", "source_of", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,23 @@ class Source:
         stop = (getattr(node, "end_col_offset", None) or 0) + self.column + 1
         text = linecache.getline(self.file, line) or ast.unparse(node)
         return (self.file, line, start, text, end + self.line, stop)
+
+
+def unchanged(lookups: Iterable[tuple[Source, str, Any]]) -> bool:
+    """Whether names from outside still mean what they meant when they were read."""
+    for source, name, value in lookups:
+        try:
+            now = source.lookup(name)
+        except (AttributeError, KeyError):
+            return False
+        if now is not value and not (type(now) is type(value) and _same(now, value)):
+            return False
+    return True
+
+
+def _same(x: Any, y: Any) -> bool:
+    numbers = (bool, int, float, complex, np.generic, tuple)
+    return type(x) is type(y) and isinstance(x, numbers) and bool(x == y)
 
 
 @cache

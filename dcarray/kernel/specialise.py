@@ -19,7 +19,7 @@ from .elements import Frame
 from .jumps import gives
 from .parse import Parser
 from .rewrite import simplify
-from .source import Source, source_of
+from .source import Source, source_of, unchanged
 from .uniform import stray_barrier
 from .verify import verify
 from .views import FLAG, FOUND, Site, View, times
@@ -90,21 +90,7 @@ class Specialised:
 
     def is_current(self) -> bool:
         """Whether the names from outside still mean the same."""
-        for source, name, value in self.lookups:
-            try:
-                now = source.lookup(name)
-            except (AttributeError, KeyError):
-                return False
-            if now is not value and not (
-                type(now) is type(value) and _same(now, value)
-            ):
-                return False
-        return True
-
-
-def _same(x: Any, y: Any) -> bool:
-    numbers = (bool, int, float, complex, np.generic, tuple)
-    return type(x) is type(y) and isinstance(x, numbers) and bool(x == y)
+        return unchanged(self.lookups)
 
 
 def specialise(

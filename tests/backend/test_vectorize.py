@@ -105,6 +105,27 @@ def test_names_are_looked_up_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     assert scaled(dc.ones(2)).tolist() == [5.0, 5.0]
 
 
+def by_scale(x):
+    return x * SCALE
+
+
+@dc.vectorize
+def through_helper(x):
+    return by_scale(x) + 1
+
+
+def test_names_of_helpers_are_looked_up_anew(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = dc.ones(2, dtype=np.float32, device=device)
+    before = through_helper(x)  # pending, and it keeps what the name means now
+    monkeypatch.setitem(globals(), "SCALE", 5)
+    assert through_helper(x).get().tolist() == [6.0, 6.0]
+    assert before.get().tolist() == [3.0, 3.0]
+    monkeypatch.setitem(globals(), "by_scale", lambda x: x - SCALE)
+    assert through_helper(x).get().tolist() == [-3.0, -3.0]
+
+
 def test_numbers_alone() -> None:
     assert float(leaky_log(2.0, 1.0)) == np.log(2.0)
     assert int(steps(0.1, 0.1)) == 50

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ...kernel import infer, nodes
 from ...kernel.calls import MEANINGS
 from ...kernel.parse import parse
 from ...kernel.rewrite import simplify
-from ...kernel.source import Source, source_of
+from ...kernel.source import Source, source_of, unchanged
 from ...kernel.verify import verify
 from ...ops import composed, elementwise as ops
 from ...ops.bodies import body_kernel
@@ -29,6 +29,8 @@ from ...ops.inline import spliced
 from ...ops.spec import Kind, Op, Signature
 
 __all__ = ["natively"]
+
+Lookups: TypeAlias = dict[tuple[Source, str], tuple[Source, str, Any]]
 
 MEANINGS.update(ops.BY_UFUNC)
 MEANINGS.update({f"nn.{name}": row for name, row in composed.TABLE.items()})
@@ -62,9 +64,10 @@ def natively(
     except (DTypeError, KernelSyntaxError, KernelTypeError):
         return None
     device = device_of(operands, row.name)
+    # Read now, so that what is pending keeps what names mean now.
+    kernel = body_kernel(row, signature.inputs, signature.outputs)
     if device.kind not in ("auto", "cpu"):
         return calls.elementwise(DeviceArray, row, operands)
-    kernel = body_kernel(row, signature.inputs)
     if _is_straight(kernel):
         # Both sides of a choice are computed, and one of them is for nobody.
         with np.errstate(all="ignore"):
@@ -109,35 +112,19 @@ def _in_order(
 
 def _row(source: Source, memory: dict[str, Any], inputs: int) -> Op:
     """The operation for so many operands; another one when names mean other things."""
-    function: Any = source.function
-    code = function.__code__
-    meant = _meanings(source, code.co_names + code.co_freevars)
-    known: dict[int, tuple[list[Any], Op]] = memory.setdefault("_rows", {})
+    known: dict[int, tuple[Lookups, Op]] = memory.setdefault("_rows", {})
     found = known.get(inputs)
-    if found is None or not _alike(found[0], meant):
-        found = known[inputs] = (meant, _operation(function, inputs))
+    if found is None or not unchanged(found[0].values()):
+        lookups: Lookups = {}
+        found = known[inputs] = (lookups, _operation(source.function, inputs, lookups))
     return found[1]
 
 
-def _meanings(source: Source, names: Sequence[str]) -> list[Any]:
-    found = []
-    for name in names:
-        try:
-            found.append(source.lookup(name))
-        except KeyError:
-            found.append(None)
-    return found
+def _operation(function: Any, inputs: int, lookups: Lookups) -> Op:
+    """A row for a function; how many results it has is known once it is read.
 
-
-def _alike(first: Sequence[Any], second: Sequence[Any]) -> bool:
-    return all(
-        x is y or (type(x) is type(y) and type(x) in (int, float) and x == y)
-        for x, y in zip(first, second, strict=True)
-    )
-
-
-def _operation(function: Any, inputs: int) -> Op:
-    """A row for a function; how many results it has is known once it is read."""
+    ``lookups`` gets what names from outside meant then.
+    """
 
     def resolver(operands: tuple[Any, ...]) -> Signature:
         typed = [kind for kind in operands if isinstance(kind, np.dtype)]
@@ -154,7 +141,9 @@ def _operation(function: Any, inputs: int) -> Op:
             return read(tuple(whole))
 
     def read(dtypes: tuple[np.dtype[Any], ...]) -> Signature:
-        kernel = parse(function, dtypes, learns=True)
+        seen: list[tuple[Source, str, Any]] = []
+        kernel = parse(function, dtypes, learns=True, lookups=seen)
+        lookups.update({(source, name): (source, name, x) for source, name, x in seen})
         if len(kernel.results) != row.outputs or row.outputs == 0:
             raise DTypeError(f"{row.name}: gives {len(kernel.results)} results")
         return Signature(dtypes, tuple([item.dtype for item in kernel.results]))
