@@ -47,7 +47,7 @@ def _one(x: float, y: float, z: float) -> float:
     try:
         return float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
 
 
 _exactly = np.frompyfunc(_one, 3, 1)
