@@ -162,7 +162,20 @@ def _metal_count() -> int:
     return count()
 
 
+def _cuda(index: int) -> Backend:
+    from .cuda import CudaBackend
+
+    return CudaBackend(index)
+
+
+def _cuda_count() -> int:
+    from .cuda import count
+
+    return count()
+
+
 register("cpu", _cpu, _one)
+register("cuda", _cuda, _cuda_count)
 register("opencl", _opencl, _opencl_count)
 register("metal", _metal, _metal_count)
 register("test", _simulated, _one)

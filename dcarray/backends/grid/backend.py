@@ -143,6 +143,11 @@ class GridBackend(ABC):
         executable.run(shape, inputs, scalars, outputs, reduced)
         return ()
 
+    def product(self, x: GridView, y: GridView, dtype: Any) -> GridView | None:
+        """``x @ y`` of stacks of matrices by a library of the vendor's, where there is
+        one that has the dtypes."""
+        return None
+
     # ------------------------------------------------------------------------ kernels
     @property
     def layouts(self) -> dict[str, Choice]:

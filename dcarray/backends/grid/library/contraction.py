@@ -35,6 +35,10 @@ def product(work: Work, x: GridView, y: GridView) -> GridView:
     rows, length = x.shape[-2:]
     columns = y.shape[-1]
     shape = (*batch, rows, columns)
+    if shape and 0 not in shape and length:
+        made = work.backend.product(x, y, dtype)
+        if made is not None:
+            return made
     if 0 in shape or not length or min(rows, columns) <= THIN:
         first = x.through(lambda a: a[..., :, :, None])
         second = y.through(lambda a: a[..., None, :, :])

@@ -1,0 +1,107 @@
+"""CUDA's runtime and driver, through CuPy: whether they are there, and their errors."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from typing import Any
+
+from ...errors import DeviceError, DeviceLostError, LaunchError, UnsupportedError
+
+__all__ = ["LEAST", "count", "failure", "failures", "lost", "properties", "runtime"]
+
+LEAST = (7, 5)
+"""The lowest compute capability that CUDA 13 compiles for."""
+
+OUT_OF_MEMORY = 2
+NO_DEVICE = 100
+TOO_OLD = 35
+"""cudaErrorInsufficientDriver; what a machine without a driver says, too."""
+
+LOST = frozenset((4, 46, 79, 201, 214, 220, *range(700, 720), 999)) - {
+    *(701, 704, 705, 708, 712, 713)  # mistakes of one call, after which all goes on
+}
+"""Codes after which a context answers nothing any more."""
+
+
+@cache
+def runtime() -> Any:
+    """CuPy's module of the runtime's functions."""
+    from cupy.cuda import runtime
+
+    return runtime
+
+
+@cache
+def failures() -> tuple[type[Exception], ...]:
+    """What CuPy raises for errors of the runtime and of the driver."""
+    from cupy.cuda import driver, runtime
+
+    return (runtime.CUDARuntimeError, driver.CUDADriverError)
+
+
+@cache
+def count() -> int:
+    """How many devices there are; none where CuPy is not installed, or no GPU is.
+
+    Raises
+    ------
+    DeviceError
+        CuPy is installed, but cannot work here.
+    """
+    if importlib.util.find_spec("cupy") is None:
+        return 0
+    try:
+        return int(runtime().getDeviceCount())
+    except ImportError as error:
+        raise DeviceError(f"CuPy cannot be imported: {error}", device="cuda") from None
+    except failures() as error:
+        code = getattr(error, "status", None)
+        if code == NO_DEVICE:
+            return 0
+        asked = runtime().runtimeGetVersion()
+        hint = None
+        if code == TOO_OLD:
+            hint = (
+                f"CuPy needs a driver for CUDA {asked // 1000}."
+                f"{asked % 1000 // 10} or later; there is none, or an older one"
+            )
+        raise DeviceError(str(error), device="cuda", code=code, hint=hint) from None
+
+
+def properties(index: int, device: str) -> dict[str, Any]:
+    """What the runtime says of a device.
+
+    Raises
+    ------
+    UnsupportedError
+        Its compute capability is too low.
+    """
+    found: dict[str, Any] = runtime().getDeviceProperties(index)
+    capability = (int(found["major"]), int(found["minor"]))
+    if capability < LEAST:
+        raise UnsupportedError(
+            f"{device} has compute capability {capability[0]}.{capability[1]}; "
+            f"dcarray takes {LEAST[0]}.{LEAST[1]} or later"
+        )
+    return found
+
+
+def lost(code: int | None) -> bool:
+    """Whether a device answers nothing any more after this error."""
+    return code in LOST
+
+
+def failure(
+    error: Exception,
+    device: str,
+    kind: type[DeviceError] = LaunchError,
+    **facts: Any,
+) -> DeviceError:
+    """The exception for an error of CuPy's: of a kind, or that the device is lost."""
+    code = getattr(error, "status", None)
+    code = None if code is None else int(code)
+    if lost(code):
+        hint = "a lost context cannot be had again in this process; start a new one"
+        return DeviceLostError(str(error), device=device, code=code, hint=hint, **facts)
+    return kind(str(error), device=device, code=code, **facts)

@@ -1,0 +1,101 @@
+"""Functions of a CUDA module, and what they are called with."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from typing import Any
+
+from ...kernel.nodes import Array, Kernel
+from ..grid.groups import is_free
+
+__all__ = ["Function"]
+
+_BUFFER, _SIZE, _END = 1, 2, 0
+"""CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END."""
+
+_MOST_THREADS = 0
+"""CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK."""
+
+_CODES = {
+    "b1": "B",
+    "i1": "b",
+    "u1": "B",
+    "i2": "h",
+    "u2": "H",
+    "i4": "i",
+    "u4": "I",
+    "i8": "q",
+    "u8": "Q",
+    "f4": "f",
+    "f8": "d",
+    "c8": "ff",
+    "c16": "dd",
+}
+"""How `struct` writes numbers; narrower floats are passed as float32."""
+
+
+class Function:
+    """A kernel, ready to run.
+
+    Its arguments lie in one piece of the host's memory, as a C struct would have them,
+    and the driver copies that piece at the launch.
+
+    Attributes
+    ----------
+    handle : int
+        The driver's function.
+    most : int
+        Threads of a block that this kernel leaves room for.
+    is_free : bool
+        Whether it is the same for blocks of any size.
+    pack : callable
+        Writes all arguments, in order.
+    extra : int
+        What the driver is given instead of a list of arguments.
+    lock : Lock
+        Held from `pack` until the driver has its copy.
+    """
+
+    __slots__ = (
+        "_kept",
+        "extra",
+        "handle",
+        "is_free",
+        "lock",
+        "module",
+        "most",
+        "pack",
+    )
+
+    def __init__(self, module: Any, kernel: Kernel) -> None:
+        from cupy.cuda import driver
+
+        self.module = module
+        self.handle = int(module.get_function(kernel.name).ptr)
+        self.most = int(driver.funcGetAttribute(_MOST_THREADS, self.handle))
+        self.is_free = is_free(kernel)
+        self.lock = threading.Lock()
+        packed = struct.Struct("@" + "".join([_code(x) for x in kernel.parameters]))
+        content = ctypes.create_string_buffer(max(packed.size, 1))
+        size = ctypes.c_size_t(packed.size)
+        extra = (ctypes.c_void_p * 5)(
+            _BUFFER, ctypes.addressof(content), _SIZE, ctypes.addressof(size), _END
+        )
+        self._kept = (packed, content, size, extra)
+        self.extra = ctypes.addressof(extra)
+        into, view = packed.pack_into, memoryview(content)
+
+        def pack(*arguments: Any) -> None:
+            into(view, 0, *arguments)
+
+        self.pack = pack
+
+
+def _code(parameter: Any) -> str:
+    """How `struct` writes a parameter, as the lowered kernel has it."""
+    if isinstance(parameter, Array):
+        return "Q"
+    dtype = parameter.dtype
+    return _CODES.get(f"{dtype.kind}{dtype.itemsize}", "f")
