@@ -160,24 +160,19 @@ class _Attention(Tiles):
         for name, (offset, batch, _, _) in self.strides.items():
             at = place(offset, [self.name("matrix")], [batch])
             body.append(nodes.Let(f"{name}_base", at))
-        forward = self.result == "out"
-        if forward:
+        if self.result == "out":
             row = self.name("row_before")
-            empty = [
-                nodes.Store("top_of", row, self.constant(-np.inf)),
-                nodes.Store("sum_of", row, self.zero()),
-            ]
-            body.append(self.by_row(row.name, [*empty]))
+            top = nodes.Store("top_of", row, self.constant(-np.inf))
+            body.append(
+                self.by_row(row.name, [top, nodes.Store("sum_of", row, self.zero())])
+            )
         body += self.nothing("result")
         edge = self.number(self.blocking.edge)
         start, stop = self.number(0), self.count(self.columns)
         if self.causal and self.rows == "q":
             after = add(self.name("first_row"), edge)
-            body.append(
-                nodes.Let(
-                    "seen", infer.select(infer.apply("less", after, stop), after, stop)
-                )
-            )
+            some = infer.select(infer.apply("less", after, stop), after, stop)
+            body.append(nodes.Let("seen", some))
             stop = self.name("seen")
         elif self.causal:
             start = self.name("first_row")
@@ -250,19 +245,35 @@ class _Attention(Tiles):
         ]
 
     def gathered(self) -> list[nodes.Statement]:
-        """The weights of a block times the rows of a matrix, added to the result."""
+        """The weights of a block times the rows of a matrix, added up by themselves:
+        that rounds less often than one sum over all blocks."""
         start = self.name("line")
         first = add(self.name("first_other"), start)
         column = self.name("first_column")
         step = [
             *self.read(self.times, "b_tile", "times", first, column, True),
             nodes.Barrier(),
-            self.products("p_tile", sums="result", skip=start),
+            self.products("p_tile", sums="part", skip=start),
             nodes.Barrier(),
         ]
         side, edge = self.blocking.side, self.blocking.edge
         numbers = (self.number(0), self.number(edge), self.number(side))
-        return [nodes.For(start.name, *numbers, tuple(step))]
+        walk = nodes.For(start.name, *numbers, tuple(step))
+        return [*self.nothing("part"), walk, *self.taken()]
+
+    def taken(self) -> list[nodes.Statement]:
+        """The sums of a block into the result; with a higher maximum, what was added
+        up before shrinks."""
+        body: list[nodes.Statement] = []
+        for i, j in self.pairs():
+            whole = self.real(f"result_{i}_{j}")
+            before: nodes.Scalar = whole
+            if self.result == "out":
+                shrink = nodes.Load("shrink_of", self.row(i), self.sums)
+                before = infer.apply("multiply", whole, shrink)
+            more = infer.apply("add", before, self.real(f"part_{i}_{j}"))
+            body.append(nodes.Assign(whole.name, more))
+        return body
 
     # -------------------------------------------------------------------------- weights
     def weights(self) -> list[nodes.Statement]:
@@ -313,8 +324,8 @@ class _Attention(Tiles):
         return body, infer.select(seen, score, self.constant(-np.inf))
 
     def shares(self) -> list[nodes.Statement]:
-        """Exponentials less a maximum so far; what was added up before shrinks when
-        that grows."""
+        """Exponentials less a maximum so far, and by what earlier ones shrink when that
+        grows."""
         edge = self.blocking.edge
         line = self.number(edge + 1)
         walk = (self.number(0), self.number(edge), self.number(1))
@@ -342,28 +353,20 @@ class _Attention(Tiles):
         ]
         before = nodes.Load("sum_of", row, self.sums)
         shrink = self.real("shrink")
+        whole = infer.apply("add", infer.apply("multiply", before, shrink), total)
         made: list[nodes.Statement] = [
             nodes.Let("top", nodes.Load("top_of", row, self.sums)),
             nodes.Let(best.name, self.real("top")),
             nodes.For(first.name, *walk, tuple(scores)),
             nodes.Let(base.name, infer.select(nothing, self.zero(), best)),
             nodes.Let(shrink.name, infer.apply("exp", less)),
-            nodes.Let(total.name, infer.apply("multiply", before, shrink)),
+            nodes.Let(total.name, self.zero()),
             nodes.For(second.name, *walk, tuple(powers)),
             nodes.Store("top_of", row, best),
-            nodes.Store("sum_of", row, total),
+            nodes.Store("sum_of", row, whole),
             nodes.Store("shrink_of", row, shrink),
         ]
-        shrunk: list[nodes.Statement] = []
-        for i in range(self.blocking.each):
-            by = self.real(f"shrink_{i}")
-            found = nodes.Load("shrink_of", self.row(i), self.sums)
-            shrunk.append(nodes.Let(by.name, found))
-            for j in range(self.blocking.each):
-                result = self.real(f"result_{i}_{j}")
-                less = infer.apply("multiply", result, by)
-                shrunk.append(nodes.Assign(result.name, less))
-        return [self.by_row(row.name, made), nodes.Barrier(), *shrunk]
+        return [self.by_row(row.name, made), nodes.Barrier()]
 
     def slopes(self) -> nodes.Statement:
         """Shares, or (but for the gradient in v) their slopes."""
@@ -385,9 +388,8 @@ class _Attention(Tiles):
         if self.result != "of_v":
             product = nodes.Load("s_tile", at, self.sums)
             mean = nodes.Load("mean", known, self.sums)
-            slope = infer.apply("subtract", product, mean)
-            slope = infer.apply("multiply", slope, self.real("scale"))
-            weight = infer.apply("multiply", weight, slope)
+            slope = multiply(infer.apply("subtract", product, mean), self.real("scale"))
+            weight = multiply(weight, slope)
         body: list[nodes.Statement] = [
             nodes.Let(column.name, whole),
             nodes.Let(row.name, rest),
@@ -408,9 +410,7 @@ class _Attention(Tiles):
             column = add(self.name("first_column"), self.column(j))
             value: nodes.Scalar = self.real(f"result_{i}_{j}")
             if self.result == "out":
-                total = nodes.Load("sum_of", self.row(i), self.sums)
-                empty = infer.apply("equal", total, self.zero())
-                by = infer.select(empty, self.constant(1.0), total)
+                _, by = self.total(self.row(i))
                 value = infer.apply("divide", value, by)
             line = add(multiply(self.name("matrix"), rows), row)
             at = add(multiply(line, width), column)
@@ -422,15 +422,19 @@ class _Attention(Tiles):
             body.append(self.logarithms())
         return body
 
+    def total(self, row: nodes.Scalar) -> tuple[nodes.Scalar, nodes.Scalar]:
+        """Whether a row sees nothing, and its sum, or else 1."""
+        total = nodes.Load("sum_of", row, self.sums)
+        empty = infer.apply("equal", total, self.zero())
+        return empty, infer.select(empty, self.constant(1.0), total)
+
     def logarithms(self) -> nodes.Statement:
         """The logarithms of the sums of a block of rows; infinity where nothing is
         seen."""
         row = self.name("row_last")
         queries = self.sizes["queries"]
         query = add(self.name("first_row"), row)
-        total = nodes.Load("sum_of", row, self.sums)
-        empty = infer.apply("equal", total, self.zero())
-        by = infer.select(empty, self.constant(1.0), total)
+        empty, by = self.total(row)
         top = nodes.Load("top_of", row, self.sums)
         found = infer.apply("add", top, infer.apply("log", by))
         value = infer.select(empty, self.constant(np.inf), found)
