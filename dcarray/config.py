@@ -87,6 +87,11 @@ class Settings:
         "Single elements and whole-array reductions are 0-d arrays (the standard) or "
         "NumPy scalars (as in NumPy).",
     )
+    math: Literal["exact", "fast"] = _setting(
+        "exact",
+        "Elementary functions of large arrays on the CPU: NumPy's bits, or polynomials "
+        "within 2 units in the last place (fast).",
+    )
     pool_limit: int = _setting(0, "Most bytes a device's pool holds; 0 means no limit.")
     pool_idle_limit: int = _setting(
         1 * GiB, "Most bytes of free blocks that a device's pool keeps for reuse."

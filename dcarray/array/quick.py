@@ -18,6 +18,7 @@ from ..lazy import errstate, execute, graph
 from ..lazy.graph import Read, Value
 from ..lazy.record import Alike, record, record_alike
 from ..ops.elementwise import POWER
+from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
 from .choice import is_choosy
 from .state import ArrayState, check_dtype
@@ -95,6 +96,8 @@ def record_quickly(op: Op, *operands: Any) -> Any:
         reads.append(read)
         key.append(dtype)
     assert cls is not None and device is not None
+    if op.name in FUNCTIONS:
+        op = key[0] = in_force(op, device.kind)
     known = None
     if plain:
         key[1] = shape

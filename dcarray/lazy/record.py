@@ -26,6 +26,7 @@ from ..layout import (
     result_strides,
 )
 from ..ops.elementwise import CAST
+from ..ops.fast import FUNCTIONS, in_force
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
 from .graph import Expr, Operand, Read, Value, is_pending, lock
@@ -76,6 +77,8 @@ def record(
         signature = op.resolve(
             tuple([x.dtype if type(x) is Read else _kind(x) for x in operands])
         )
+    if op.name in FUNCTIONS:
+        op = in_force(op, device.kind)
     inputs: list[Any] = []
     inner: list[Inner] = []
     shape: Shape | None = None

@@ -12,7 +12,7 @@ from ..kernel.rewrite import simplify
 from ..kernel.verify import verify
 from .spec import DType, Op
 
-__all__ = ["body_kernel", "combine_kernel"]
+__all__ = ["body_kernel", "combine_kernel", "fast_kernel"]
 
 
 @cache
@@ -51,6 +51,13 @@ def body_kernel(
     )
     kernel = nodes.Kernel(op.name, kernel.parameters, kernel.body, converted)
     return simplify(verify(kernel))
+
+
+@cache
+def fast_kernel(op: Op, dtypes: tuple[DType, ...]) -> nodes.Kernel:
+    """The body of a row of `ops.fast`, with the results that are described there."""
+    assert op.fast is not None
+    return simplify(verify(parse(op.fast, dtypes, op.name)))
 
 
 @cache

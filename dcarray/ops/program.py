@@ -47,6 +47,12 @@ class Node:
     dtypes: tuple[DType, ...]
     inner: tuple[Inner, ...]
 
+    @property
+    def label(self) -> str:
+        """The operation's name, with a star where a body of `ops.fast` is meant."""
+        fast = self.op.fast is not None and self.dtypes[0].char in "fd"
+        return f"{self.op.name}*" if fast else self.op.name
+
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
@@ -101,7 +107,7 @@ class Program:
 
     def describe(self) -> str:
         """One line for reports, ``multiply add exp sum`` for example."""
-        names = [node.op.name for node in self.nodes]
+        names = [node.label for node in self.nodes]
         if self.reduction is not None:
             names.append(self.reduction.op.name)
         return " ".join(names)

@@ -76,6 +76,9 @@ class Op:
     cancelling : int
         So many of the first operands may cancel each other within the operation: its
         error is measured against the largest of them where that exceeds the result.
+    fast : callable or None
+        The body of a row that stands for another one under ``config(math="fast")``,
+        see `ops.fast`.
     resolver : callable or None
         dtypes of operands → `Signature`, for rows whose oracle is no ufunc.
     """
@@ -89,6 +92,7 @@ class Op:
     composed: bool = False
     ulp: float = 0.0
     cancelling: int = 0
+    fast: Callable[..., Any] | None = None
     resolver: Callable[[tuple[Any, ...]], Signature] | None = None
     signatures: dict[tuple[Any, ...], Signature] = field(
         default_factory=dict, init=False, repr=False

@@ -44,6 +44,7 @@ class _Kernel:
         self.offsets = plan.buffer_offsets()
         self.total = "%total" if plan.rowwise else "%n"
         self.lines: list[str] = []
+        self.asked = plan.asked()
         self.loops = 0
         self.count = 0
 
@@ -79,7 +80,7 @@ class _Kernel:
                 self._call(work)
             else:
                 self._fold(work)
-        flags = self._test_flags(flags)
+        flags = self._ask(self._test_flags(flags))
         self.put(
             f"%flagged = icmp ne i32 {flags}, 0",
             "br i1 %flagged, label %report, label %finish",
@@ -110,6 +111,7 @@ class _Kernel:
             f"%args = alloca [{most} x ptr]",
             f"%steps = alloca [{most} x i64]",
             "%length = alloca i64",
+            *(f"%{name} = alloca i8\nstore i8 0, ptr %{name}" for name in self.asked),
         )
         self.word(Frame.TABLE, "%table", "ptr")
         self.word(Frame.WATCH, "%watch", "i32")
@@ -232,6 +234,12 @@ class _Kernel:
             f"{label}:",
             f"{j} = phi i64 [ 0, %{label}.enter ], [ {j}.next, %{label} ]",
         )
+        asked = [(n, found) for n in self.asked if (found := getattr(segment, n))]
+        for name, _ in asked:
+            self.put(
+                f"%{label}.{name} = phi i8 [ 0, %{label}.enter ], "
+                f"[ %{label}.{name}.next, %{label} ]"
+            )
         for register, base, dtype, stride in each:
             self._load(register, self._element(base, stride, dtype, j), dtype, group)
         for let in segment.body:
@@ -239,6 +247,8 @@ class _Kernel:
         self.put(*writer.lines)
         for name, base, stride, dtype in targets:
             self._store(writer.names[name], base, stride, dtype, j, group)
+        for name, found in asked:
+            self._gather(f"%{label}.{name}", [writer.names[item] for item in found])
         length = "%width" if self.plan.rowwise else "%n"
         self.put(
             f"{j}.next = add nuw nsw i64 {j}, 1",
@@ -247,8 +257,38 @@ class _Kernel:
             f"!llvm.loop !{number + 2}",
             f"{label}.end:",
         )
+        for name, _ in asked:
+            before, after = self.fresh(), self.fresh()
+            self.put(
+                f"{before} = load i8, ptr %{name}",
+                f"{after} = or i8 {before}, %{label}.{name}.next",
+                f"store i8 {after}, ptr %{name}",
+            )
         if self.plan.rowwise:
             self._end_row(label)
+
+    def _gather(self, total: str, conditions: list[str]) -> None:
+        """``total`` and whether one of the conditions holds, for the next element."""
+        last = total
+        for number, condition in enumerate(conditions, 1 - len(conditions)):
+            wide, before = self.fresh(), last
+            last = self.fresh() if number else f"{total}.next"
+            self.put(f"{wide} = zext i1 {condition} to i8")
+            self.put(f"{last} = or i8 {before}, {wide}")
+
+    def _ask(self, flags: str) -> str:
+        """``flags``, and what segments ask for."""
+        for name in self.asked:
+            byte, given, wide, total = (self.fresh() for _ in range(4))
+            wanted = "%watching" if name == "watched" else "true"
+            self.put(
+                f"{byte} = load i8, ptr %{name}",
+                f"{given} = select i1 {wanted}, i8 {byte}, i8 0",
+                f"{wide} = zext i8 {given} to i32",
+                f"{total} = or i32 {flags}, {wide}",
+            )
+            flags = total
+        return flags
 
     def _begin_row(self, label: str) -> None:
         r = f"%{label}.r"

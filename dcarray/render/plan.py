@@ -66,11 +66,15 @@ class Segment:
     """A straight line of scalar operations, one loop over the block.
 
     ``loads`` binds names of the body to places, ``stores`` says where names go.
+    A block for which one of ``doubts`` holds anywhere is reported like a flag, one for
+    which one of ``watched`` does where flags are looked for.
     """
 
     loads: tuple[tuple[str, Place, DType], ...]
     body: tuple[Let, ...]
     stores: tuple[tuple[str, Place, DType], ...]
+    watched: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,12 @@ class Plan:
     finish: tuple[Segment, ...]
     block: int
     rowwise: bool = False
+
+    def asked(self) -> list[str]:
+        """Which of ``watched`` and ``doubts`` segments have."""
+        segments = [step for step in self.steps if isinstance(step, Segment)]
+        names = ("watched", "doubts")
+        return [n for n in names if any(getattr(item, n) for item in segments)]
 
     def buffer_offsets(self) -> list[int]:
         """Where in a thread's scratch memory each buffer begins, in bytes."""

@@ -89,6 +89,11 @@ class Engine:
         """Whether the processor converts float16."""
         return "+f16c" in self._features
 
+    @property
+    def has_fused(self) -> bool:
+        """Whether the processor has a fused multiply-add."""
+        return "+fma" in self._features or platform.machine() in ("aarch64", "arm64")
+
     def after_fork(self) -> None:
         """In a child process: a lock that nobody holds."""
         self._lock = threading.Lock()

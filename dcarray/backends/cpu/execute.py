@@ -23,7 +23,7 @@ from .interpreter import BLOCK, Interpreter, Tiles, scalar_array
 from .launch import Bound, Built
 from .loops import Loop, find_loop
 from .plan import FoldKind, plan_for
-from .sketch import Sketch, signals, sketch_of
+from .sketch import Sketch, is_inlined_fast, signals, sketch_of
 from .team import drive_all
 from .threads import available_threads, cut, run_slices
 
@@ -51,9 +51,9 @@ class Executable:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.interpreter = Interpreter(program)
-        self.alone = Alone(program) if _is_alone(program) else None
-        self._alignments = [dtype.alignment - 1 for dtype in program.leaves]
         self._dtypes = program.slot_dtypes()
+        self.alone = Alone(program) if self._is_alone() else None
+        self._alignments = [dtype.alignment - 1 for dtype in program.leaves]
         self._sketches: dict[bool, Sketch | None] = {}
         self._strict: dict[int, Bound | None] = {}
         self._signals = any(
@@ -63,6 +63,18 @@ class Executable:
         self._built: dict[Any, Built | None] = {}
         self._bound: dict[Any, Bound | None] = {}
         self.folds: dict[Any, Any] = {}  # see `fold`
+
+    def _is_alone(self) -> bool:
+        """Whether the program is one node, all that it gives is wanted, and a loop of
+        NumPy's is to compute it."""
+        program = self.program
+        if len(program.nodes) != 1 or program.reduction is not None:
+            return False
+        node = program.nodes[0]
+        first = len(program.leaves) + len(program.scalars)
+        wanted = list(range(first, first + len(node.dtypes)))
+        given = tuple([self._dtypes[slot] for slot in node.inputs])
+        return sorted(program.outputs) == wanted and not is_inlined_fast(node, given)
 
     # --------------------------------------------------------------------- launching
     def run(
@@ -118,7 +130,7 @@ class Executable:
     ) -> Sequence[Raised]:
         frame = bound.frame(addresses, scalars, watch)
         repair = None
-        if watch:
+        if watch or bound.built.doubts:
             repair = functools.partial(
                 self._repair,
                 bound.geometry,
@@ -355,16 +367,6 @@ class Executable:
             return None
         loops = sketch.loops if fold is None else (*sketch.loops, fold[0])
         return Built.of(plan, kernel, machine.drive, loops, flags)
-
-
-def _is_alone(program: Program) -> bool:
-    """Whether a program is one node, and all that it gives is wanted."""
-    if len(program.nodes) != 1 or program.reduction is not None:
-        return False
-    first = len(program.leaves) + len(program.scalars)
-    return sorted(program.outputs) == list(
-        range(first, first + len(program.nodes[0].dtypes))
-    )
 
 
 def is_narrow(geometry: Geometry) -> bool:

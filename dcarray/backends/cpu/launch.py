@@ -34,13 +34,15 @@ PATIENCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A plan, its machine code and its table of loops."""
+    """A plan, its machine code and its table of loops; whether it may ask for blocks
+    to be computed again where no flags are looked for."""
 
     plan: Plan
     kernel: Kernel
     drive: Call
     table: array[int]
     scratch: int
+    doubts: bool
 
     @classmethod
     def of(
@@ -54,8 +56,9 @@ class Built:
         words = [*flags]
         for loop in loops:
             words.extend((loop.function, loop.data))
+        scratch, doubts = plan.buffer_offsets()[-1], "doubts" in plan.asked()
         # Addresses above 2**63 do not occur in user space.
-        return cls(plan, kernel, drive, array("q", words), plan.buffer_offsets()[-1])
+        return cls(plan, kernel, drive, array("q", words), scratch, doubts)
 
 
 @lru_cache(64)

@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ...kernel.nodes import Apply, Cast, Let, Name, Scalar, Select
+from ...kernel.splice import spliced
+from ...ops.bodies import fast_kernel
 from ...ops.program import Inner, Node
 from ...render.plan import (
     Argument,
@@ -21,7 +23,7 @@ from ...render.plan import (
     Step,
     Stride,
 )
-from .sketch import Sketch
+from .sketch import Sketch, is_inlined_fast
 
 __all__ = ["FoldKind", "plan_for"]
 
@@ -239,13 +241,17 @@ class _Planner:
             for offset in range(len(nodes[number].dtypes))
         }
         loads: dict[int, None] = {}
-        body = []
+        body: list[Let] = []
+        asked: tuple[list[str], list[str]] = [], []
         for number in inline:
             for used in nodes[number].inputs:
                 if used not in own:
                     loads[used] = None
-            value = _scalar(nodes[number], self.dtypes)
-            body.append(Let(f"v{starts[number]}", value))
+            name = f"v{starts[number]}"
+            if self._is_fast(nodes[number]):
+                self._write_fast(nodes[number], name, body, asked)
+            else:
+                body.append(Let(name, _scalar(nodes[number], self.dtypes)))
         stores: list[tuple[str, Place, DType]] = []
         read = {used for number in calls for used in nodes[number].inputs}
         for slot in own:
@@ -270,7 +276,26 @@ class _Planner:
                 if used not in own:
                     loads[used] = None
         found = [(f"v{slot}", self.places[slot], self.dtypes[slot]) for slot in loads]
-        return Segment(tuple(found), tuple(body), tuple(stores))
+        watched, doubts = map(tuple, asked)
+        return Segment(tuple(found), tuple(body), tuple(stores), watched, doubts)
+
+    def _is_fast(self, node: Node) -> bool:
+        return is_inlined_fast(node, tuple([self.dtypes[slot] for slot in node.inputs]))
+
+    def _write_fast(
+        self, node: Node, name: str, body: list[Let], asked: tuple[list[str], list[str]]
+    ) -> None:
+        """Write a body of `ops.fast`; what it asks for goes into ``asked``."""
+        operands = _operands(node, self.dtypes)
+        kernel = fast_kernel(node.op, tuple([x.dtype for x in operands]))
+        written, (value, *conditions) = spliced(kernel, operands, f"{name}.")
+        for statement in written:
+            assert isinstance(statement, Let), f"fast {node.op.name} has branches"
+            body.append(statement)
+        body.append(Let(name, value))
+        for number, condition in enumerate(conditions):
+            body.append(Let(f"{name}.asked{number}", condition))
+            asked[number].append(f"{name}.asked{number}")
 
     def _is_only_tested(self, slot: int, inline: Sequence[int]) -> bool:
         """Whether a float is computed and nothing but a property of it is used.
@@ -352,8 +377,12 @@ class _Planner:
         return tuple(found)
 
 
+def _operands(node: Node, dtypes: Sequence[DType]) -> tuple[Name, ...]:
+    return tuple([Name(f"v{slot}", dtypes[slot]) for slot in node.inputs])
+
+
 def _scalar(node: Node, dtypes: Sequence[DType]) -> Scalar:
-    operands = tuple(Name(f"v{slot}", dtypes[slot]) for slot in node.inputs)
+    operands = _operands(node, dtypes)
     if node.op.name == "cast":
         return Cast(operands[0], node.dtypes[0])
     if node.op.name == "where":

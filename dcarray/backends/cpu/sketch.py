@@ -10,10 +10,18 @@ import numpy as np
 
 from ...ops.program import Node, Program
 from ...render.llvm_scalar import can_lower
+from .engine import engine
 from .loops import Loop, find_loop
 from .same_loops import can_inline
 
-__all__ = ["MAX_SEGMENTS", "Sketch", "may_fail", "signals", "sketch_of"]
+__all__ = [
+    "MAX_SEGMENTS",
+    "Sketch",
+    "is_inlined_fast",
+    "may_fail",
+    "signals",
+    "sketch_of",
+]
 
 DType = np.dtype[Any]
 
@@ -94,12 +102,23 @@ def _is_lowered(node: Node, inputs: tuple[DType, ...]) -> bool:
     """
     if len(node.dtypes) != 1:
         return False
+    if is_inlined_fast(node, inputs):
+        return True
     if can_inline(node.op.name, inputs):
         return True
     if not can_lower(node.op.name, inputs, node.dtypes[0]):
         return False
     same = len(node.inputs) == 2 and node.inputs[0] == node.inputs[1]
     return not (same and inputs[0].kind in "biu" and node.op.name in _FOLDED)
+
+
+def is_inlined_fast(node: Node, inputs: tuple[DType, ...]) -> bool:
+    """Whether a node is computed by a body of `ops.fast`: of float32 or float64, where
+    the processor has a fused multiply-add."""
+    if node.op.fast is None or any(dtype.char not in "fd" for dtype in inputs):
+        return False
+    found = engine()
+    return found is not None and found.has_fused
 
 
 _ORDERED = frozenset(
@@ -110,8 +129,10 @@ _ORDERED = frozenset(
 def signals(node: Node, inputs: tuple[DType, ...]) -> bool:
     """Whether a node compares floats by their order, which a NaN does not like.
 
-    What is inlined compares its operand with the ends of its range.
+    What is inlined with NumPy's bits compares its operand with the ends of its range.
     """
+    if is_inlined_fast(node, inputs):
+        return False
     if can_inline(node.op.name, inputs):
         return True
     return node.op.name in _ORDERED and inputs[0].kind == "f"

@@ -1,0 +1,59 @@
+"""What the bodies share: polynomials, whole numbers, powers of two, comparisons that
+raise no flag.
+
+A whole number that is added to 1.5 times the highest power of two whose units are ones
+stands in the last bits of the sum; that way it becomes an integer, and an integer a
+floating-point number, without an instruction that vectors may lack.
+"""
+
+from __future__ import annotations
+
+from ...kernel.language import (
+    Scalar,
+    as_signed,
+    as_unsigned,
+    bits_to_float,
+    cast,
+    exponent_bits,
+    float_to_bits,
+    fma,
+    fraction_bits,
+    is_single,
+)
+
+__all__ = ["magic", "magnitude", "pattern", "polynomial", "power_of_two", "whole"]
+
+
+def polynomial(x: Scalar, coefficients: tuple[float, ...]) -> Scalar:
+    """Horner's scheme; coefficients of the highest powers first."""
+    result = cast(coefficients[0], x)
+    for coefficient in coefficients[1:]:
+        result = fma(result, x, cast(coefficient, x))
+    return result
+
+
+def pattern(x: Scalar) -> Scalar:
+    """The bits of a number as a signed integer."""
+    return as_signed(float_to_bits(x))
+
+
+def magnitude(x: Scalar) -> Scalar:
+    """The bits of the absolute value: they compare like numbers, and NaN is above all
+    of them."""
+    return pattern(x) & ((1 << (exponent_bits(x) + fraction_bits(x))) - 1)
+
+
+def magic(x: Scalar) -> Scalar:
+    """The number that rounds by being added and subtracted."""
+    return cast(12582912.0 if is_single(x) else 6755399441055744.0, x)
+
+
+def whole(shifted: Scalar) -> Scalar:
+    """The integer in a sum with `magic`."""
+    return pattern(shifted) - pattern(magic(shifted))
+
+
+def power_of_two(n: Scalar, x: Scalar) -> Scalar:
+    """2**n in the dtype of ``x``, for an integer of its width and a normal result."""
+    bias = (1 << (exponent_bits(x) - 1)) - 1
+    return bits_to_float(as_unsigned((n + bias) << fraction_bits(x)))
