@@ -17,7 +17,8 @@ from ..dtypes import DType, is_recordable
 from ..errors import DTypeError
 from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import errstate, execute, graph, recover
-from ..lazy.graph import Read, Value
+from ..lazy.callers import user_place
+from ..lazy.graph import Read, Value, View
 from ..lazy.record import record
 from ..ops.elementwise import CAST, LESS, POWER, WHERE
 from ..ops.reduction import ANY
@@ -126,11 +127,12 @@ def _refuse_negative(cls: type[Array], exponent: Any) -> None:
         with config(scalars="array"):
             below = elementwise(cls, LESS, (exponent, 0))._read()
         device = exponent._device
-        axes = tuple(range(below.layout.ndim))
-        buffer, layout = execute.reduce(
-            ANY, below, axes, below.layout, device, 0, graph.user_frame()
+        view = View.of(below.layout, below.dtype)
+        ending = (ANY, tuple(range(below.layout.ndim)), view)
+        buffer, reduced = execute.reduce(
+            below.value, view, ending, device, 0, user_place()
         )
-        found = cls._of_buffer(buffer, layout, below.dtype, device)
+        found = cls._of_value(Value(reduced.kept, device, buffer=buffer))
         negative = bool(found._array().any())
     else:
         negative = bool(np.any(np.less(exponent, 0)))

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..config import current
 from ..dtypes import DType
-from ..layout import Layout
-from ..lazy import errstate, execute, graph
-from ..lazy.graph import Read
+from ..lazy import errstate, execute
+from ..lazy.callers import user_place
+from ..lazy.graph import Value, View
 from ..lazy.record import record
 from ..ops import elementwise as ops
 from ..ops.reduction import ALL, ANY, PROD, SUM
@@ -144,27 +144,24 @@ def fused(
         if op is PROD and dtype.kind == "c":  # and with 1, times which infinity is NaN
             return calls.elementwise(cls, ops.MULTIPLY, (result, 1))
         return result
-    read = x._read()
-    seen = read.layout
-    if dtype != x.dtype:
-        (value,) = record(
-            ops.CAST, (read,), x._device, 0, Signature((x.dtype,), (dtype,))
-        )
-        read = Read(value, value.layout, value.dtype)
-    frame = graph.user_frame()
+    value, layout, seen_dtype = x._read()
+    view = seen = View.of(layout, seen_dtype)
+    if dtype != seen_dtype:
+        signature = Signature((seen_dtype,), (dtype,))
+        (value,) = record(ops.CAST, (x._read(),), x._device, 0, signature)
+        view = value.view
+    place = user_place()
     shown = x._bind().value
     binding = shown.binding
     if temporary and shown.expr is not None:
         shown.binding = None
     try:
-        buffer, layout = execute.reduce(op, read, axes, seen, x._device, mask, frame)
+        ending = (op, axes, seen)
+        buffer, reduced = execute.reduce(value, view, ending, x._device, mask, place)
     finally:
         shown.binding = binding
-    if keep:
-        return cls._of_buffer(buffer, layout, dtype, x._device)
-    shape = tuple([n for axis, n in enumerate(layout.shape) if axis not in axes])
-    strides = tuple([n for axis, n in enumerate(layout.strides) if axis not in axes])
-    return cls._of_buffer(buffer, Layout(shape, strides), dtype, x._device)
+    view = reduced.kept if keep else reduced.dropped
+    return cls._of_value(Value(view, x._device, buffer=buffer))
 
 
 def count_of(x: ArrayState, axes: tuple[int, ...]) -> int:

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..backends.registry import AUTO
 from ..config import current
 from ..dtypes import is_recordable
 from ..lazy import errstate, execute, graph
-from ..lazy.graph import Read, Value
-from ..lazy.record import Alike, record, record_alike
+from ..lazy.callers import user_place
+from ..lazy.graph import Form, Value, View
+from ..lazy.record import converted, form_of, written
 from ..ops.elementwise import POWER
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
@@ -45,8 +45,9 @@ def finish(cls: type[Array], values: Sequence[Value]) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-_alike: dict[tuple[Any, ...], Alike] = {}
-"""By operation, shape and types of the operands, in that order."""
+_on_hosts: dict[tuple[Any, ...], Form] = {}
+_on_devices: dict[tuple[Any, ...], Form] = {}
+"""What is known, by operation and the views and types of the operands."""
 
 
 def record_quickly(op: Op, *operands: Any) -> Any:
@@ -55,18 +56,14 @@ def record_quickly(op: Op, *operands: Any) -> Any:
     None where that is not all there is; then `elementwise` decides.
     """
     mask = errstate.capture()
-    if mask == errstate.IMMEDIATE or op is POWER:
-        return None
-    reads: list[Any] = []
-    key: list[Any] = [op, None]
+    sources: list[Any] = []
+    key: list[Any] = [op]
     cls: Any = None
     device: Any = None
-    shape: Any = None
-    plain = True
     for x in operands:
         kind = type(x)
         if kind is float or kind is int or kind in SCALARS:
-            reads.append(x)
+            sources.append(x)
             key.append(kind)
             continue
         if not isinstance(x, ArrayState):
@@ -81,67 +78,80 @@ def record_quickly(op: Op, *operands: Any) -> Any:
         if binding is None or view is None:
             if not is_recordable(x.dtype):
                 return None
-            read = x._read()
-            value, layout, dtype = read
+            value = x._read()[0]
+            view = x._view
         else:
-            layout, dtype = view
             value = binding._value or binding.value
-            read = Read(value, layout, dtype)
-        if not layout.plain or (shape is not None and layout.shape != shape):
-            plain = False
-        shape = layout.shape
         buffer = value.buffer
         if buffer is not None and buffer._sharer is not None and buffer.is_shared:
             return None
-        reads.append(read)
-        key.append(dtype)
+        sources.append(value)
+        key.append(view)
     assert cls is not None and device is not None
-    if op.name in FUNCTIONS:
+    named = device.is_named
+    if not named and op.name in FUNCTIONS:
         op = key[0] = in_force(op, device.kind)
-    known = None
-    if plain:
-        key[1] = shape
-        found = tuple(key)
-        known = _alike.get(found)
-    if known is None and not _is_simple(op, operands, reads):
-        return None
-    try:
-        if known is not None:
-            value = record_alike(known, reads, device, mask)
-        else:
-            values = record(op, reads, device, mask)
-            if device is not AUTO:
-                for value in values:
-                    check_dtype(value.dtype, device)
-            if len(values) > 1:
-                return finish(cls, values)
-            value = values[0]
-            if plain:
-                known = Alike.of(value)
-                if known is not None:
-                    if len(_alike) > 4096:
-                        _alike.clear()
-                    _alike[found] = known
-    except OverflowError:
-        return None
-    if device is not AUTO:
-        check_dtype(value.dtype, device)
+    if mask == errstate.IMMEDIATE:
+        if not named:
+            return None
+        mask = 0
+    known = _on_devices if named else _on_hosts
+    name = tuple(key)
+    form = known.get(name)
+    if form is None:
+        form = _form(op, operands, key, named)
+        if form is None:
+            return None
+        if named or form.plain:
+            if len(known) > 4096:
+                known.clear()
+            known[name] = form
+    given: Any = sources
+    if len(form.arrays) < len(sources):
+        try:
+            given = converted(form, sources)
+        except OverflowError:
+            return None
+    if named and form.device is not device:
+        for _, dtype in form.outputs:
+            check_dtype(dtype, device)
+        form.device = device
+    values = written(form, given, device, mask, user_place(2))
+    if len(values) > 1 or not form.shape:
+        return finish(cls, values)
+    value = values[0]
     array = cls._of_value(value)
     if not graph.within_bounds(value):
         execute.evaluate((value,))
     return array
 
 
-def _is_simple(op: Op, operands: Sequence[Any], reads: Sequence[Any]) -> bool:
-    """Whether the operands hold numbers along axes, and NumPy has one loop for them."""
-    for x, read in zip(operands, reads, strict=True):
-        if type(read) is not Read:
+def _form(
+    op: Op, operands: Sequence[Any], key: Sequence[Any], named: bool
+) -> Form | None:
+    """What the operation comes to, if NumPy has one loop for operands that lie so."""
+    views = key[1:]
+    for x, view in zip(operands, views, strict=True):
+        if type(view) is not View:
             continue
-        layout = read.layout
-        if not layout.shape or not is_recordable(read.dtype):
-            return False
+        layout, dtype = view
+        if not is_recordable(dtype):
+            return None
+        if named:  # such a device has one loop for all
+            continue
+        if not layout.shape or op is POWER:
+            return None
         if not layout.plain and x._host is not None and not x._host.flags.aligned:
-            return False
-        if is_choosy(op, read.dtype, layout.shape, layout.strides):
-            return False
-    return True
+            return None
+        if is_choosy(op, dtype, layout.shape, layout.strides):
+            return None
+    kinds = [x if type(x) is View else _kind(x) for x in views]
+    form = form_of(op, kinds)
+    if op is POWER and form.signature.inputs[1].kind == "i":
+        return None  # the loop may raise: an exponent below zero
+    return form
+
+
+def _kind(kind: Any) -> Any:
+    """A number's type as the dtype rules take it."""
+    return kind if kind in (int, float, complex) else np.dtype(kind)

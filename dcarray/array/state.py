@@ -18,7 +18,7 @@ from ..dtypes import DType
 from ..errors import UnsupportedError
 from ..layout import Layout
 from ..lazy import execute, graph, recover
-from ..lazy.graph import Binding, Read, State, Value
+from ..lazy.graph import Binding, Read, State, Value, View
 
 __all__ = [
     "NUMBERS",
@@ -47,7 +47,7 @@ class ArrayState:
         The array's elements on the host, while they are up to date there.
     _binding : Binding or None
         The graph's value, shared by all views; None until the graph knows the array.
-    _view : tuple of (Layout, dtype) or None
+    _view : View or None
         How the array lies in its value's memory.
     _device : Device
         The label.
@@ -59,7 +59,7 @@ class ArrayState:
 
     _host: HostArray | None
     _binding: Binding | None
-    _view: tuple[Layout, DType] | None
+    _view: View | None
     _device: Device
     _locked: bool
 
@@ -70,7 +70,7 @@ class ArrayState:
 
         On a named device it is copied there when it is first needed.
         """
-        if device is not AUTO and device.kind not in ("auto", "cpu"):
+        if device.is_named:
             check_dtype(array.dtype, device)
             buffer = Buffer.of_host(array)
             layout = Layout.of(array, buffer.start)
@@ -92,11 +92,11 @@ class ArrayState:
 
     @classmethod
     def _of_value(cls, value: Value) -> Self:
-        """Show a pending value, all of it."""
+        """Show a value, all of it."""
         self = _new(cls)
         self._host = None
         self._binding = Binding(value)
-        self._view = (value.layout, value.dtype)
+        self._view = value.view
         self._device = value.device
         self._locked = False
         return self
@@ -110,9 +110,10 @@ class ArrayState:
         if plain == layout:
             layout = plain  # the one that the short ways know
         self = _new(cls)
+        value = graph.stored(buffer, layout, dtype, device)
         self._host = None
-        self._binding = Binding(graph.stored(buffer, layout, dtype, device))
-        self._view = (layout, dtype)
+        self._binding = Binding(value)
+        self._view = value.view
         self._device = device
         self._locked = False
         return self
@@ -120,7 +121,7 @@ class ArrayState:
     @classmethod
     def _empty(cls, shape: tuple[int, ...], dtype: DType, device: Device) -> Self:
         """Memory with no particular content, in C order."""
-        if device is AUTO or device.kind in ("auto", "cpu"):
+        if not device.is_named:
             return cls._of_host(np.empty(shape, dtype), device)
         check_dtype(dtype, device)
         layout = Layout.dense(shape, dtype.itemsize)
@@ -134,7 +135,7 @@ class ArrayState:
         view = _new(self_type)
         view._host = None
         view._binding = self._binding
-        view._view = (layout, dtype)
+        view._view = View.of(layout, dtype)
         view._device = self._device
         view._locked = self._locked
         return view
@@ -183,7 +184,8 @@ class ArrayState:
             host = self._host
             buffer = binding.value.buffer
             assert host is not None and buffer is not None
-            view = self._view = (graph.host_layout(host, buffer), host.dtype)
+            layout = graph.host_layout(host, buffer)
+            view = self._view = View.of(layout, host.dtype)
         return Read(binding.value, view[0], view[1])
 
     def _is_shared(self) -> bool:
@@ -226,7 +228,7 @@ class ArrayState:
         host = execute.host_view(read)
         if self._locked:
             host.flags.writeable = False
-        if self._device is AUTO or self._device.kind in ("auto", "cpu"):
+        if not self._device.is_named:
             self._host = host
             assert self._binding is not None
             self._binding.remember_host(self)
@@ -235,14 +237,13 @@ class ArrayState:
     def _settled(self) -> HostArray | None:
         """The elements on the host if reading them costs nothing, else None."""
         host = self._host
-        if host is not None:
+        if host is not None or self._device.is_named:
             return host
         binding = self._binding
         assert binding is not None
         value = binding.value
         if (
             value.state != State.STORED
-            or self._device.kind not in ("auto", "cpu")
             or value.buffer is None
             or not value.buffer.is_valid_on("cpu")
         ):
@@ -332,7 +333,7 @@ def check_dtype(dtype: DType, device: Device) -> None:
     UnsupportedError
         Arrays of this dtype cannot be on ``device``.
     """
-    if device is AUTO or device.kind in ("auto", "cpu"):
+    if not device.is_named:
         return
     backend = backend_for(str(device))
     if dtype not in backend.supported:

@@ -23,13 +23,16 @@ __all__ = [
     "Exporting",
     "Memory",
     "Operand",
+    "Preparing",
     "Raised",
     "Rates",
+    "Start",
 ]
 
 Memory: TypeAlias = Any  # a block of a backend's own memory; has ``nbytes``
 Operand: TypeAlias = Any  # what `Backend.view` gives: memory seen through a layout
 Executable: TypeAlias = Any  # what `Backend.compile` gives
+Start: TypeAlias = Callable[[Sequence[Memory], Sequence[np.generic]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,8 @@ class Backend(Protocol):
 
     A backend may have, besides, an attribute ``pool`` (a `Pool`), which gives idle
     memory back when room is needed, and a method ``properties()`` that returns its
-    `DeviceProperties`.  What it has to say about DLPack is in `Exporting`.
+    `DeviceProperties`.  What it has to say about DLPack is in `Exporting`, and about
+    launches that are repeated in `Preparing`.
     """
 
     device: str
@@ -145,6 +149,25 @@ class Backend(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all that was launched has ended."""
+
+
+@runtime_checkable
+class Preparing(Backend, Protocol):
+    """A backend that can have all of a launch ready but the memory and the numbers."""
+
+    def prepare(
+        self,
+        executable: Executable,
+        shape: tuple[int, ...],
+        inputs: Sequence[tuple[Layout, np.dtype[Any]]],
+        outputs: Sequence[tuple[Layout, np.dtype[Any]]],
+        reduced: tuple[Layout, np.dtype[Any]] | None = None,
+    ) -> Start:
+        """What launches as `Backend.launch` does, for operands that lie so.
+
+        It is called with the memory of the operands, in that order, and with the
+        program's numbers, which have its dtypes.  It raises no floating-point flags.
+        """
 
 
 @runtime_checkable

@@ -19,14 +19,17 @@ class Gate:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._inside = 0
+        # One entry for each thread that is inside: to add one takes no lock.
+        self._inside: list[None] = []
         self._closed = False
 
     def __enter__(self) -> None:
-        with self._changed:
-            while self._closed:
-                self._changed.wait()
-            self._inside += 1
+        self._inside.append(None)
+        while self._closed:  # looked at after the entry is there
+            self.__exit__(None, None, None)
+            with self._changed:
+                self._changed.wait_for(self._is_open)
+                self._inside.append(None)
 
     def __exit__(
         self,
@@ -34,10 +37,13 @@ class Gate:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with self._changed:
-            self._inside -= 1
-            if self._closed and not self._inside:
+        self._inside.pop()
+        if self._closed:
+            with self._changed:
                 self._changed.notify_all()
+
+    def _is_open(self) -> bool:
+        return not self._closed
 
     @contextmanager
     def closed(self, patience: float = 60.0) -> Iterator[None]:
@@ -50,7 +56,7 @@ class Gate:
         """
         latest = time.monotonic() + patience
         with self._changed:
-            if not self._changed.wait_for(lambda: not self._closed, patience):
+            if not self._changed.wait_for(self._is_open, patience):
                 raise DeviceError("another backend is being reloaded")
             self._closed = True
             quiet = self._changed.wait_for(

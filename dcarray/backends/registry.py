@@ -50,7 +50,7 @@ class Device:
     True
     """
 
-    __slots__ = ("_label", "index", "kind")
+    __slots__ = ("index", "is_named", "kind", "label")
 
     def __init__(self, label: str | Device) -> None:
         text = str(label)
@@ -59,13 +59,14 @@ class Device:
             raise UnsupportedError(f"Device: got {text!r}, takes 'cpu', 'cuda:0' ...")
         self.kind = kind
         self.index = int(number) if number else 0
-        self._label = kind if kind in ("auto", "cpu") else f"{kind}:{self.index}"
+        self.is_named = kind not in ("auto", "cpu")  # and has memory of its own
+        self.label = kind if kind in ("auto", "cpu") else f"{kind}:{self.index}"
 
     def __str__(self) -> str:
-        return self._label
+        return self.label
 
     def __repr__(self) -> str:
-        return f"Device({self._label!r})"
+        return f"Device({self.label!r})"
 
     def properties(self) -> DeviceProperties:
         """What the device is, and how it is at this moment.
@@ -90,11 +91,11 @@ class Device:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Device):
-            return self._label == other._label
-        return isinstance(other, str) and self._label == other
+            return self.label == other.label
+        return isinstance(other, str) and self.label == other
 
     def __hash__(self) -> int:
-        return hash(self._label)
+        return hash(self.label)
 
 
 AUTO = Device("auto")

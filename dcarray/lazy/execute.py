@@ -1,45 +1,38 @@
-"""Running what was recorded.
+"""Evaluating what was recorded, writing it to memory, and reducing it.
 
-The life of a deferred expression is one function: see `_run`.
+A group is found or fused here; `running` runs it.
 """
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ..backends.base import Backend
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for
-from ..config import current
-from ..layout import Layout, reduced_strides, view_host
+from ..layout import view_host
 from ..ops.elementwise import CAST
-from ..ops.spec import Op, Signature
-from ..profile import Event, count, emit, is_active
-from . import errstate, recover, route
-from .compiled import executable_for
+from ..ops.spec import Signature
+from . import route
+from .callers import Place
 from .fuse import Group, Target, fuse
-from .graph import Read, State, Value, lock, name_line, pending_readers
-from .places import Accumulator, Into
-from .plain import fuse_plain
+from .graph import Read, State, Value, View, lock, pending_readers
+from .known import Found, find
+from .places import Accumulator, Ending, Into, Reduced
 from .record import record
+from .running import begin, run, wait_for
 
 __all__ = [
     "evaluate",
     "flush_readers",
     "host_view",
     "reduce",
-    "view_on",
     "write",
 ]
 
 HostArray = np.ndarray[Any, Any]
-
-_done = threading.Condition(lock)
 
 
 # ------------------------------------------------------------------------- evaluation
@@ -64,21 +57,21 @@ def _evaluate(wanted: Value) -> None:
             if _is_settled(value):
                 stack.pop()
                 continue
-            group = fuse_plain(value) or fuse(
-                Target(Read(value, value.layout, value.dtype))
-            )
-            if group.blockers:
-                stack.extend(group.blockers)
-                continue
-            _begin(group)
-        _run(group, value.device)
+            group: Group | Found | None = find(value, value.view)
+            if group is None:
+                group = fuse(Target(Read(value, value.layout, value.dtype)))
+                if group.blockers:
+                    stack.extend(group.blockers)
+                    continue
+            begin(group.stored)
+        run(group, value.device)
         stack.pop()
 
 
 def _is_settled(value: Value) -> bool:
     """Wait while another thread runs the value; whether nothing is left to do."""
-    while value.state == State.RUNNING:
-        _done.wait()
+    if value.state == State.RUNNING:
+        wait_for(value)
     if value.state == State.FAILED:
         assert value.error is not None
         raise value.error
@@ -89,142 +82,6 @@ def flush_readers(value: Value) -> None:
     """Run what still wants to read a value's memory, before somebody writes to it."""
     if value.readers is not None:
         evaluate(pending_readers(value))
-
-
-def _begin(group: Group) -> None:
-    for value, _ in group.outputs:
-        value.state = State.RUNNING
-
-
-def _end(group: Group, state: str, error: BaseException | None = None) -> None:
-    with lock:
-        for value, _ in group.outputs:
-            value.state = state
-            value.error = error
-            if state == State.STORED:
-                value.expr = None
-            else:
-                value.buffer = None
-        _done.notify_all()
-
-
-def _run(
-    group: Group,
-    device: Device,
-    into: Into | None = None,
-    accumulator: Accumulator | None = None,
-) -> None:
-    """Choose a device, find or build the kernel, bind pooled memory, launch."""
-    started = time.perf_counter()
-    raised: Sequence[Any] = ()
-    second = None
-
-    def attempt(backend: Backend) -> None:
-        nonlocal raised
-        executable, is_new = executable_for(backend, group.program)
-        inputs = [view_on(backend, read) for read in group.leaves]
-        outputs = []
-        written = None
-        for index, (value, layout) in enumerate(group.outputs):
-            if index == 0 and into is not None:
-                written = into.prepare(backend)
-                outputs.append(backend.view(written, into.read.layout, into.read.dtype))
-                continue
-            nbytes = value.layout.size * value.dtype.itemsize
-            value.buffer = Buffer.empty(backend, nbytes)
-            outputs.append(
-                backend.view(value.buffer.read_on(backend), layout, value.dtype)
-            )
-        reduced, order = None, None
-        if accumulator is not None:
-            nbytes = accumulator.layout.size * accumulator.dtype.itemsize
-            accumulator.buffer = Buffer.empty(backend, nbytes)
-            memory = accumulator.buffer.read_on(backend)
-            reduced = backend.view(memory, accumulator.layout, accumulator.dtype)
-            order = accumulator.order
-        watch = 0
-        for expr in group.exprs:
-            watch |= expr.errstate
-        if accumulator is not None:
-            watch |= group.errstate
-        launched = time.perf_counter()
-        raised = backend.launch(
-            executable,
-            group.shape,
-            inputs,
-            group.scalars,
-            outputs,
-            reduced,
-            order,
-            watch,
-        )
-        if into is not None:
-            into.wrote(backend, written)
-        # The first run of a kernel may still compile it.
-        if not is_new and len(route.candidates(device)) > 1:
-            route.measure(backend, work_of(group, into), launched)
-
-    try:
-        if current().validate:
-            from . import validate  # only who compares needs it
-
-            second = validate.begin(group, into)
-        ran_on = recover.run(attempt, lambda: work_of(group, into), device)
-        if second is not None:
-            second.compare(ran_on, accumulator)
-    except Exception as error:
-        name_line(error, group.last_frame)
-        _end(group, State.FAILED, error)
-        raise
-    except BaseException:  # Ctrl-C: the work can be done again
-        _end(group, State.PENDING)
-        raise
-    _end(group, State.STORED)
-    if is_active():
-        work = work_of(group, into)
-        emit(
-            Event(
-                "group",
-                work.name,
-                ran_on,
-                nodes=len(group.program.nodes) + (group.program.reduction is not None),
-                elements=work.elements,
-                nbytes=sum(buffer.nbytes for buffer in work.reads) + work.written,
-                seconds=time.perf_counter() - started,
-                start=started,
-            )
-        )
-    else:
-        count("group")
-    if raised:
-        where: list[Any] = [(e.named, e.errstate, e.frame) for e in group.exprs]
-        if group.program.reduction is not None:
-            where.append((group.program.reduction.op, group.errstate, group.frame))
-        errstate.warn(raised, where)
-
-
-def view_on(backend: Backend, read: Read) -> Any:
-    """A stored value in the memory of a device."""
-    buffer = read.value.buffer
-    assert buffer is not None
-    return backend.view(buffer.read_on(backend), read.layout, read.dtype)
-
-
-def work_of(group: Group, into: Into | None = None) -> route.Work:
-    """What the router needs to know of a group."""
-    elements = 1
-    for length in group.shape:
-        elements *= length
-    reads = [r.value.buffer for r in group.leaves if r.value.buffer is not None]
-    if into is not None and not into.whole:
-        reads.append(into.buffer)
-    return route.Work(
-        group.program.describe(),
-        elements,
-        len(group.program.nodes),
-        tuple(dict.fromkeys(reads)),
-        sum([elements * value.dtype.itemsize for value, _ in group.outputs]),
-    )
 
 
 # ----------------------------------------------------------------------------- writing
@@ -259,7 +116,7 @@ def write(target: Read, source: Read) -> None:
                     if not _can_store(group, source, target):
                         direct = False
                     else:
-                        _begin(group)
+                        begin(group.stored)
             else:
                 waiting = pending_readers(target.value)
         if direct and not waiting:
@@ -272,7 +129,7 @@ def write(target: Read, source: Read) -> None:
     assert target.value.buffer is not None
     nbytes = target.layout.size * target.dtype.itemsize
     whole = nbytes == target.value.buffer.nbytes
-    _run(group, common(target.value.device, source.value.device), Into(target, whole))
+    run(group, common(target.value.device, source.value.device), Into(target, whole))
 
 
 def common(first: Device, second: Device) -> Device:
@@ -284,7 +141,7 @@ def _can_store(group: Group, source: Read, target: Read) -> bool:
     expr = source.value.expr
     assert expr is not None
     # NumPy's inner loop would run along another axis than the target's memory does.
-    if expr.inner_axis is not None and group.inner_axis != expr.inner_axis:
+    if expr.form.inner_axis is not None and (group.inner_axis != expr.form.inner_axis):
         return False
     # A pending value outside would be left without memory.
     if any(
@@ -351,37 +208,32 @@ def host_view(read: Read, writing: bool = False) -> HostArray:
 
 
 def reduce(
-    op: Op,
-    read: Read,
-    axes: tuple[int, ...],
-    seen: Layout,
-    device: Device,
-    mask: int,
-    frame: Any,
-) -> tuple[Buffer, Layout]:
-    """Reduce over axes, fused with what makes the operand; runs now.
-
-    ``seen`` is the operand's layout before a conversion: it orders the axes.
+    value: Value, view: View, ending: Ending, device: Device, mask: int, place: Place
+) -> tuple[Buffer, Reduced]:
+    """Reduce a value over axes, fused with what makes it; runs now.
 
     Returns
     -------
-    tuple of Buffer and Layout
-        The result, with length 1 along the reduced axes.
+    tuple of Buffer and Reduced
+        Where the result is, and how it can be seen.
     """
-    shape = read.layout.shape
-    kept = tuple([1 if axis in axes else n for axis, n in enumerate(shape)])
-    strides = reduced_strides(seen, axes, read.dtype.itemsize)
-    layout = Layout(kept, strides)
-    accumulator = Accumulator(layout, read.dtype, read.layout.strides)
     while True:
         with lock:
-            group = fuse(Target(read, op))
+            found = None
+            if value.state in (State.PENDING, State.STORED):
+                found = find(value, view, ending)
+            if found is not None:
+                reduced = found.plan.reduced
+                begin(found.stored)
+                break
+            group = fuse(Target(Read(value, *view), ending[0]))
             if not group.blockers:
-                group.errstate = mask
-                group.frame = frame
-                _begin(group)
+                reduced = Reduced(view, ending)
+                begin(group.stored)
                 break
         evaluate(group.blockers)
-    _run(group, device, accumulator=accumulator)
+    assert reduced is not None
+    accumulator = Accumulator(reduced, mask, place)
+    run(found or group, device, accumulator=accumulator)
     assert accumulator.buffer is not None
-    return accumulator.buffer, layout
+    return accumulator.buffer, reduced

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import route
-from .execute import work_of
 from .fuse import Group, Target, fuse
 from .graph import Read, State, Value, lock
+from .running import work_of
 
 __all__ = ["Plan", "PlannedGroup", "plan_for"]
 

@@ -19,6 +19,7 @@ from ..layout import AxisMap, Layout, Shape, Strides, axis_map, broadcast_stride
 from ..ops.elementwise import CAST
 from ..ops.program import Inner, Node, Program, Reduction
 from ..ops.spec import Op
+from .callers import Place, line_of
 from .graph import Expr, Read, State, Value, pending_readers
 
 __all__ = ["Group", "Target", "fuse", "outlives"]
@@ -47,8 +48,8 @@ class Group:
         Pending values among the leaves: they must run first.
     inner_axis : int or None
         The axis along which the loop runs.
-    errstate, frame
-        Of a reduction at the end, as for an `Expr`.
+    place : tuple or None
+        The user's line of a reduction at the end.
     """
 
     program: Program
@@ -60,14 +61,19 @@ class Group:
     values: list[Value]
     blockers: list[Value]
     inner_axis: int | None = None
-    errstate: int = 0
-    frame: Any = None
+    place: Place | None = None
+
+    @property
+    def stored(self) -> list[Value]:
+        """The values that are stored."""
+        return [value for value, _ in self.outputs]
 
     @property
     def last_frame(self) -> Any:
         """Where the user's code recorded the last operation, or None."""
-        frames = [expr.frame for expr in self.exprs if expr.frame]
-        return self.frame or (frames[-1] if frames else None)
+        if self.place is not None:
+            return line_of(self.place)
+        return self.exprs[-1].frame if self.exprs else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +188,14 @@ def _operands(expr: Expr, read: Read) -> list[Any]:
     else:
         mapping = axis_map(value.layout, read.layout)
         assert mapping is not None
+    shape = expr.form.shape
     found: list[Any] = []
     for operand in expr.inputs:
         if type(operand) is Read:
             layout = operand.layout
-            if layout.shape != expr.shape:
-                spread = broadcast_strides(layout, expr.shape)
-                layout = Layout(expr.shape, spread, layout.offset)
+            if layout.shape != shape:
+                spread = broadcast_strides(layout, shape)
+                layout = Layout(shape, spread, layout.offset)
             if mapping is not None:
                 layout = mapping.through(layout)
             if layout is not operand.layout:
@@ -220,8 +227,8 @@ def _can_inline(builder: _Builder, read: Read, is_root: bool = False) -> bool:
             return False
     # NumPy's inner loop runs along another axis there, and this operation's bits
     # depend on that.
-    if expr.inner_axis is not None:
-        axis = expr.inner_axis
+    axis = expr.form.inner_axis
+    if axis is not None:
         if mapping is not None:
             if not _is_permutation(mapping, value.layout):
                 return False
@@ -234,7 +241,7 @@ def _can_inline(builder: _Builder, read: Read, is_root: bool = False) -> bool:
         # The group has grown to its bound.
         if len(builder.nodes) + expr.nodes > builder.limit_nodes:
             return False
-        if len(builder.leaves) + len(expr.inputs) > builder.limit_leaves:
+        if len(builder.leaves) + len(expr.sources) > builder.limit_leaves:
             return False
     return True
 
@@ -278,7 +285,9 @@ def _add_node(
     builder: _Builder, expr: Expr, operands: Sequence[Any], read: Read
 ) -> None:
     inputs: list[tuple[str, int]] = []
-    for operand, dtype in zip(operands, expr.signature.inputs, strict=True):
+    form = expr.form
+    signature = form.signature
+    for operand, dtype in zip(operands, signature.inputs, strict=True):
         if type(operand) is Read:
             slot = builder.done.get((id(operand.value), operand.layout))
             if slot is not None and operand.dtype == operand.value.dtype:
@@ -291,9 +300,9 @@ def _add_node(
             where = ("scalar", _scalar(builder, operand))
         inputs.append(where)
     first = builder.node_slots
-    builder.nodes.append((expr.op, inputs, expr.signature.outputs, expr.inner))
+    builder.nodes.append((form.op, inputs, signature.outputs, form.inner))
     builder.exprs.append(expr)
-    builder.node_slots += len(expr.signature.outputs)
+    builder.node_slots += len(signature.outputs)
     for index, reference in enumerate(expr.results):
         value = reference()
         if value is None:

@@ -16,7 +16,6 @@ One lock guards the graph.  Kernels run outside it.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import weakref
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device
 from ..config import current
 from ..dtypes import DType
-from ..errors import DeviceError, DeviceMismatchError
+from ..errors import DeviceMismatchError
 from ..layout import (
     Layout,
     Shape,
@@ -36,14 +35,17 @@ from ..layout import (
 )
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
+from .callers import Place, line_of
 
 __all__ = [
     "Binding",
     "Expr",
+    "Form",
     "Operand",
     "Read",
     "State",
     "Value",
+    "View",
     "common_device",
     "lock",
     "pending_readers",
@@ -60,6 +62,33 @@ class State:
     RUNNING = "running"
     STORED = "stored"
     FAILED = "failed"
+
+
+class View(tuple[Layout, DType]):
+    """How elements lie in memory, and what they are: ``(layout, dtype)``.
+
+    There is one object for each; it is compared and hashed by its identity.  (Those
+    that were forgotten meanwhile are other keys, and only take longer.)
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+
+    @classmethod
+    def of(cls, layout: Layout, dtype: DType) -> View:
+        """The one of a layout and a dtype."""
+        key = (layout, dtype, layout.plain)
+        found = _views.get(key)
+        if found is None:
+            if len(_views) > 4096:
+                _views.clear()
+            found = _views[key] = cls((layout, dtype))
+        return found
+
+
+_views: dict[tuple[Layout, DType, bool], View] = {}
 
 
 class Read(NamedTuple):
@@ -89,19 +118,20 @@ class Value:
         "output",
         "readers",
         "state",
+        "view",
     )
 
     def __init__(
         self,
-        layout: Layout,
-        dtype: DType,
+        view: View,
         device: Device,
         expr: Expr | None = None,
         output: int = 0,
         buffer: Buffer | None = None,
     ) -> None:
-        self.layout = layout
-        self.dtype = dtype
+        self.view = view
+        self.layout = view[0]
+        self.dtype = view[1]
         self.device = device
         self.expr = expr
         self.output = output
@@ -154,7 +184,7 @@ class Binding:
                 root = self._root
                 buffer = Buffer.of_host(root)
                 layout = host_layout(root, buffer)
-                value = Value(layout, root.dtype, self._device, buffer=buffer)
+                value = stored(buffer, layout, root.dtype, self._device)
                 value.binding = weakref.ref(self)
                 self._value = value
                 self._root = None
@@ -193,49 +223,43 @@ def host_layout(host: np.ndarray[Any, Any], buffer: Buffer) -> Layout:
     return Layout(host.shape, host.strides, offset)
 
 
-class Expr:
-    """A recorded operation.
+class Form:
+    """What an operation on operands that lie so comes to: all that does not depend on
+    the elements, the device and the moment.  It is compared by its identity.
 
     Attributes
     ----------
-    op, named : Op
-        The operation, and the one that NumPy's warnings name.
-    inputs : tuple
-        `Read`s, or NumPy scalars that already have the loop's dtype.
+    op : Op
     signature : Signature
-        The loop's dtypes.  A `Read` of another dtype is converted first.
+        The loop's dtypes.  An operand of another dtype is converted first.
     shape : tuple of int
+    inputs : tuple of View and None
+        How each operand is seen; None for a number.
+    arrays : tuple of int
+        The places of operands that are no numbers, the last one first.
     inner : tuple of Inner
         For each input, the stride that NumPy's own loop would see.
     inner_axis : int or None
         The axis of NumPy's inner loop, if a repeated or strided operand makes the
         result depend on it.
-    results : tuple of weak references to Value
-    errstate : int
-        NumPy's error handling when it was recorded, see `watched_flags`.
-    frame : tuple of (str, int)
-        File and line of the user's code.
-    nodes : int
-        Operations in this pending expression, shared ones counted once for each use.
-    held : int
-        Bytes of memory that it keeps alive, counted once for each use.
+    outputs : tuple of View
+        The results.
     plain : bool
         Whether all arrays in it, and its results, have the one C-contiguous layout of
         ``shape``.
+    device : Device or None
+        A named device that is known to have the results' dtypes.
     """
 
     __slots__ = (
-        "errstate",
-        "frame",
-        "held",
+        "arrays",
+        "device",
         "inner",
         "inner_axis",
         "inputs",
-        "named",
-        "nodes",
         "op",
+        "outputs",
         "plain",
-        "results",
         "shape",
         "signature",
     )
@@ -243,64 +267,85 @@ class Expr:
     def __init__(
         self,
         op: Op,
-        inputs: tuple[Any, ...],
         signature: Signature,
         shape: Shape,
+        inputs: tuple[View | None, ...],
         inner: tuple[Inner, ...],
         inner_axis: int | None,
-        errstate: int,
+        outputs: tuple[View, ...],
         plain: bool,
     ) -> None:
         self.op = op
-        self.named = op
-        self.inputs = inputs
         self.signature = signature
         self.shape = shape
+        self.inputs = inputs
+        self.arrays = tuple(
+            [place for place, view in enumerate(inputs) if view is not None][::-1]
+        )
         self.inner = inner
         self.inner_axis = inner_axis
-        self.errstate = errstate
-        self.frame = user_frame()
+        self.outputs = outputs
         self.plain = plain
+        self.device: Device | None = None
+
+
+class Expr:
+    """A recorded operation.
+
+    Attributes
+    ----------
+    form : Form
+        The operation, and how its operands lie.
+    named : Op
+        The operation that NumPy's warnings name.
+    sources : tuple
+        `Value`s, or NumPy scalars that already have the loop's dtype.
+    results : tuple of weak references to Value
+    errstate : int
+        NumPy's error handling when it was recorded, see `watched_flags`.
+    place : tuple
+        Where the user's code recorded it, see `user_place`.
+    nodes : int
+        Operations in this pending expression, shared ones counted once for each use.
+    held : int
+        Bytes of memory that it keeps alive, counted once for each use.
+    """
+
+    __slots__ = (
+        "errstate",
+        "form",
+        "held",
+        "named",
+        "nodes",
+        "place",
+        "results",
+        "sources",
+    )
+
+    def __init__(
+        self, form: Form, sources: tuple[Any, ...], errstate: int, place: Place
+    ) -> None:
+        self.form = form
+        self.named = form.op
+        self.sources = sources
+        self.errstate = errstate
+        self.place = place
         self.nodes = 1
         self.held = 0
         self.results: tuple[weakref.ref[Value], ...] = ()
 
+    @property
+    def inputs(self) -> list[Any]:
+        """The operands: `Read`s and NumPy scalars."""
+        return [
+            source if view is None else Read(source, *view)
+            for source, view in zip(self.sources, self.form.inputs, strict=True)
+        ]
 
-_PACKAGE = __name__.partition(".")[0]
-_INSIDE = _PACKAGE + "."
-
-
-def user_frame() -> tuple[str, int, Any]:
-    """File, line and globals of the code that called into dcarray."""
-    frame = sys._getframe(3)
-    space = frame.f_globals
-    while id(space) in _ours or _is_ours(space):
-        back = frame.f_back
-        if back is None:
-            break
-        frame = back
-        space = frame.f_globals
-    return frame.f_code.co_filename, frame.f_lineno, space
-
-
-def name_line(error: BaseException, frame: tuple[str, int, Any] | None) -> None:
-    """Have an error of a device name the user's line that recorded the work."""
-    if isinstance(error, DeviceError) and error.source_line is None and frame:
-        error.source_line = f"{frame[0]}:{frame[1]}"
-
-
-_ours: set[int] = set()
-"""Identities of the globals of dcarray's modules, which live as long as the process."""
-
-
-def _is_ours(space: dict[str, Any]) -> bool:
-    package = space.get("__package__")
-    if not package or not (package == _PACKAGE or package.startswith(_INSIDE)):
-        return False
-    module = sys.modules.get(space.get("__name__", ""))
-    if module is not None and module.__dict__ is space:
-        _ours.add(id(space))
-    return True
+    @property
+    def frame(self) -> tuple[str, int, dict[str, Any]]:
+        """File, line and globals of the user's code."""
+        return line_of(self.place)
 
 
 def is_pending(value: Value | None) -> bool:
@@ -323,7 +368,7 @@ def pending_readers(value: Value) -> list[Value]:
 
 def stored(buffer: Buffer, layout: Layout, dtype: DType, device: Device) -> Value:
     """A value for memory that exists."""
-    return Value(layout, dtype, device, buffer=buffer)
+    return Value(View.of(layout, dtype), device, buffer=buffer)
 
 
 def common_device(devices: Sequence[Device], name: str) -> Device:

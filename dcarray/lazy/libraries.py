@@ -18,8 +18,10 @@ from ..layout import Layout
 from ..ops.spec import Kind, Op
 from ..profile import Event, emit
 from . import recover, route
-from .execute import evaluate, host_view, view_on
-from .graph import Read, name_line, user_frame
+from .callers import name_line, user_frame
+from .execute import evaluate, host_view
+from .graph import Read
+from .running import view_on
 
 __all__ = ["call_library", "owned"]
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from ..backends.base import Backend, Memory
 from ..backends.buffer import Buffer
 from ..dtypes import DType
-from ..layout import Layout
-from .graph import Read
+from ..layout import Layout, Shape, Strides, reduced_strides
+from ..ops.spec import Op
+from .callers import Place
+from .graph import Read, View
 
-__all__ = ["Accumulator", "Into"]
+__all__ = ["Accumulator", "Ending", "Into", "Reduced"]
 
 
 class Into:
@@ -41,13 +45,57 @@ class Into:
                 bound.forget_hosts()
 
 
+Ending: TypeAlias = tuple[Op, tuple[int, ...], View]
+"""A reduction over axes, and how its operand lay before a conversion."""
+
+
+class Reduced:
+    """Where a reduction goes.
+
+    Attributes
+    ----------
+    kept, dropped : View
+        The result with length 1 along the reduced axes, and without them.
+    order : tuple of int
+        The strides that NumPy's temporary would have.
+    nbytes : int
+    """
+
+    __slots__ = ("dropped", "kept", "nbytes", "order")
+
+    def __init__(self, view: View, ending: Ending) -> None:
+        layout, dtype = view
+        _, axes, (seen, _) = ending
+        whole = range(len(layout.shape))
+        shape = tuple([1 if k in axes else layout.shape[k] for k in whole])
+        # The operand's layout before a conversion orders the axes.
+        strides = reduced_strides(seen, axes, dtype.itemsize)
+        rest = [k for k in whole if k not in axes]
+        self.kept = _dense_view(shape, strides, dtype)
+        self.dropped = _dense_view(
+            tuple([shape[k] for k in rest]), tuple([strides[k] for k in rest]), dtype
+        )
+        self.order = layout.strides
+        self.nbytes = self.kept[0].size * dtype.itemsize
+
+
+def _dense_view(shape: Shape, strides: Strides, dtype: DType) -> View:
+    plain = Layout.plain_for(shape, dtype.itemsize)
+    layout = Layout(shape, strides)
+    return View.of(plain if plain == layout else layout, dtype)
+
+
 class Accumulator:
-    """Where a reduction goes, and the strides that NumPy's temporary would have."""
+    """Memory for the result of a reduction, once there is some.
 
-    __slots__ = ("buffer", "dtype", "layout", "order")
+    ``errstate`` and ``place`` are those of the reduction, as for an `Expr`.
+    """
 
-    def __init__(self, layout: Layout, dtype: DType, order: tuple[int, ...]) -> None:
-        self.layout = layout
-        self.dtype = dtype
-        self.order = order
+    __slots__ = ("buffer", "dtype", "errstate", "layout", "order", "place")
+
+    def __init__(self, reduced: Reduced, errstate: int, place: Place) -> None:
+        self.layout, self.dtype = reduced.kept
+        self.order = reduced.order
+        self.errstate = errstate
+        self.place = place
         self.buffer: Buffer | None = None

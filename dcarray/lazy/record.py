@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,12 +29,16 @@ from ..ops.elementwise import CAST
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
-from .graph import Expr, Operand, Read, Value, is_pending, lock
+from .callers import Place, user_place
+from .graph import Expr, Form, Operand, Read, Value, View, is_pending, lock
 
-__all__ = ["Alike", "record", "record_alike"]
+__all__ = ["converted", "form_of", "record", "written"]
 
 _CONTIGUOUS = Inner.CONTIGUOUS
 _SCALAR = Inner.SCALAR
+
+_forms: dict[tuple[Any, ...], Form] = {}
+"""By operation, signature if it was asked for, and the operands' views and types."""
 
 
 def record(
@@ -73,120 +77,136 @@ def record(
     OverflowError
         A Python int does not fit the loop's dtype.
     """
-    if signature is None:
-        signature = op.resolve(
-            tuple([x.dtype if type(x) is Read else _kind(x) for x in operands])
-        )
+    kinds = [View.of(x[1], x[2]) if type(x) is Read else _kind(x) for x in operands]
     if op.name in FUNCTIONS:
         op = in_force(op, device.kind)
-    inputs: list[Any] = []
+    form = form_of(op, kinds, signature)
+    sources = converted(form, [x[0] if type(x) is Read else x for x in operands])
+    return written(form, sources, device, errstate, user_place())
+
+
+def form_of(op: Op, kinds: Sequence[Any], signature: Signature | None = None) -> Form:
+    """What an operation comes to; it is worked out once.
+
+    ``kinds`` are the operands' `View`s, and for numbers dtypes or Python's types.
+    """
+    key = (op, signature, *kinds)
+    found = _forms.get(key)
+    if found is None:
+        if len(_forms) > 4096:
+            _forms.clear()
+        found = _forms[key] = _form(op, kinds, signature)
+    return found
+
+
+def _form(op: Op, kinds: Sequence[Any], signature: Signature | None) -> Form:
+    if signature is None:
+        signature = op.resolve(tuple([x[1] if type(x) is View else x for x in kinds]))
     inner: list[Inner] = []
     shape: Shape | None = None
     plain = True
-    for x, dtype in zip(operands, signature.inputs, strict=True):
-        if type(x) is Read:
-            layout = x.layout
+    for x in kinds:
+        if type(x) is View:
+            layout = x[0]
             if not layout.plain or (shape is not None and layout.shape != shape):
                 plain = False
             shape = layout.shape
-            inputs.append(x)
             inner.append(_CONTIGUOUS)
         else:
-            inputs.append(_converted(x, dtype))
             inner.append(_SCALAR)
     assert shape is not None
     axis = None
     if plain:
         layouts = [Layout.plain_for(shape, d.itemsize) for d in signature.outputs]
     else:
-        shape = broadcast_shapes([x.layout.shape for x in operands if type(x) is Read])
-        strides, axis = _ordered(op, shape, operands, signature, inner)
+        shape = broadcast_shapes([x[0].shape for x in kinds if type(x) is View])
+        strides, axis = _ordered(op, shape, kinds, signature, inner)
         layouts = [
             _known_layout(shape, s, d.itemsize)
             for s, d in zip(strides, signature.outputs, strict=True)
         ]
-    expr = Expr(
-        op, tuple(inputs), signature, shape, tuple(inner), axis, errstate, plain
+    views = [View.of(*pair) for pair in zip(layouts, signature.outputs, strict=True)]
+    return Form(
+        op,
+        signature,
+        shape,
+        tuple([x if type(x) is View else None for x in kinds]),
+        tuple(inner),
+        axis,
+        tuple(views),
+        plain,
     )
-    outputs = signature.outputs
-    if len(outputs) == 1:
-        values: tuple[Value, ...] = (Value(layouts[0], outputs[0], device, expr),)
-        expr.results = (weakref.ref(values[0]),)
-    else:
-        values = tuple(
-            [
-                Value(layout, dtype, device, expr, index)
-                for index, (layout, dtype) in enumerate(
-                    zip(layouts, outputs, strict=True)
-                )
-            ]
-        )
-        expr.results = tuple([weakref.ref(value) for value in values])
-    _link(expr)
-    return values
 
 
-class Alike(NamedTuple):
-    """An operation on arrays of one and the same plain layout, and numbers.
+def converted(form: Form, sources: Sequence[Any]) -> tuple[Any, ...]:
+    """Values, and numbers as scalars of the loop's dtypes.
 
-    ``layout`` and ``inner`` are what `record` finds for such operands: they depend on
-    nothing but the operation, the shape and the operands' types.
+    Raises
+    ------
+    OverflowError
+        A Python int does not fit the loop's dtype.
     """
-
-    op: Op
-    signature: Signature
-    shape: Shape
-    layout: Layout
-    inner: tuple[Inner, ...]
-
-    @classmethod
-    def of(cls, value: Value) -> Alike | None:
-        """What was found when this value was recorded; None if it was not alike."""
-        expr = value.expr
-        if expr is None or not expr.plain or len(expr.results) != 1:
-            return None
-        return cls(expr.op, expr.signature, expr.shape, value.layout, expr.inner)
-
-
-def record_alike(
-    known: Alike, operands: Sequence[Operand], device: Device, errstate: int
-) -> Value:
-    """`record` for operands of which all is known; it has one output."""
-    op, signature, shape, layout, inner = known
-    inputs = tuple(
+    if len(form.arrays) == len(sources):
+        return tuple(sources)
+    return tuple(
         [
-            x if type(x) is Read else _converted(x, dtype)
-            for x, dtype in zip(operands, signature.inputs, strict=True)
+            _converted(x, dtype) if view is None else x
+            for x, view, dtype in zip(
+                sources, form.inputs, form.signature.inputs, strict=True
+            )
         ]
     )
-    expr = Expr(op, inputs, signature, shape, inner, None, errstate, True)
-    value = Value(layout, signature.outputs[0], device, expr)
-    expr.results = (weakref.ref(value),)
-    _link(expr)
-    return value
 
 
-def _link(expr: Expr) -> None:
-    """Register the results as readers of the inputs, and count what they need."""
-    results = expr.results
+def written(
+    form: Form,
+    sources: tuple[Any, ...],
+    device: Device,
+    errstate: int,
+    place: Place,
+) -> tuple[Value, ...]:
+    """Write down what is known of an operation and its operands.
+
+    Registers the results as readers of the inputs, and counts what they need.
+    """
+    expr = Expr(form, sources, errstate, place)
+    outputs = form.outputs
+    values: tuple[Value, ...]
+    results: tuple[weakref.ref[Value], ...]
+    if len(outputs) == 1:
+        value = Value(outputs[0], device, expr)
+        values = (value,)
+        results = (_reference(value),)
+    else:
+        values = tuple(
+            [Value(view, device, expr, index) for index, view in enumerate(outputs)]
+        )
+        results = tuple([_reference(value) for value in values])
+    expr.results = results
     nodes = 1
     held = 0
     with lock:
-        for x in expr.inputs:
-            if type(x) is Read:
-                read = x[0]
-                source = read.expr
-                if source is not None:
-                    nodes += source.nodes
-                    held += source.held
-                elif read.buffer is not None:
-                    held += read.buffer.nbytes
-                if read.readers is None:
-                    read.readers = list(results)
-                else:
-                    _add_reader(read.readers, results)
+        for index in form.arrays:
+            read = sources[index]
+            source = read.expr
+            if source is not None:
+                nodes += source.nodes
+                held += source.held
+            elif read.buffer is not None:
+                held += read.buffer.nbytes
+            readers = read.readers
+            if readers is None:
+                read.readers = [*results]
+            elif len(readers) < 16:
+                readers.extend(results)
+            else:
+                _add_reader(readers, results)
     expr.nodes = nodes
     expr.held = held
+    return values
+
+
+_reference = weakref.ref
 
 
 def _known_layout(shape: Shape, strides: Strides, itemsize: int) -> Layout:
@@ -227,21 +247,21 @@ def _converted(number: Any, dtype: DType) -> Any:
 def _ordered(
     op: Op,
     shape: Shape,
-    operands: Sequence[Operand],
+    kinds: Sequence[Any],
     signature: Signature,
     inner: list[Inner],
 ) -> tuple[list[Strides], int | None]:
     """Strides of the results, and what NumPy's inner loop sees (into ``inner``)."""
-    reads = [x for x in operands if type(x) is Read]
-    rows = [broadcast_strides(x.layout, shape) for x in reads]
+    views = [x for x in kinds if type(x) is View]
+    rows = [broadcast_strides(layout, shape) for layout, _ in views]
     if op is CAST:
-        (read,) = reads
+        ((layout, dtype),) = views
         size = signature.outputs[0].itemsize
-        return [copied_strides(read.layout, read.dtype.itemsize, size)], None
+        return [copied_strides(layout, dtype.itemsize, size)], None
     described = [
-        (x.layout.shape, x.layout.strides, x.dtype.itemsize, x.dtype != dtype)
-        for x, dtype in zip(operands, signature.inputs, strict=True)
-        if type(x) is Read
+        (x[0].shape, x[0].strides, x[1].itemsize, x[1] != dtype)
+        for x, dtype in zip(kinds, signature.inputs, strict=True)
+        if type(x) is View
     ]
     short = op.outputs == 1 and isinstance(op.numpy, np.ufunc)
     strides = [
@@ -252,14 +272,14 @@ def _ordered(
         return strides, None
     sensitive = False
     remaining = iter(rows)
-    for position, (x, dtype) in enumerate(zip(operands, signature.inputs, strict=True)):
-        if type(x) is not Read:
+    for position, (x, dtype) in enumerate(zip(kinds, signature.inputs, strict=True)):
+        if type(x) is not View:
             continue
         stride = next(remaining)[axis]
         if stride == 0:
             inner[position] = Inner.SCALAR
             sensitive = True
-        elif stride != x.dtype.itemsize and x.dtype == dtype:
+        elif stride != x[1].itemsize and x[1] == dtype:
             # A converted operand goes through NumPy's buffer, which is contiguous.
             inner[position] = Inner.STRIDED
             sensitive = True

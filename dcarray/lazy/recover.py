@@ -25,7 +25,7 @@ from ..errors import (
 from ..profile import Event, emit
 from . import route
 
-__all__ = ["empty", "fallback_allowed", "place", "run", "with_relief"]
+__all__ = ["empty", "fallback_allowed", "place", "run", "with_relief", "without_locals"]
 
 
 _ONLY_CPU = ["cpu"]
@@ -98,18 +98,18 @@ def _first_that_can(
             if isinstance(error, DeviceLostError):
                 lose(label)
             logger().warning("%s failed on %s: %s", work.name, label, error)
-            last = _without_locals(error)
+            last = without_locals(error)
         except UnsupportedError as error:
             if label == "cpu":
                 raise
-            last = _without_locals(error)
+            last = without_locals(error)
         else:
             return label
     assert last is not None
     raise last
 
 
-def _without_locals(error: Exception) -> Exception:
+def without_locals(error: Exception) -> Exception:
     """The error, which no longer keeps the memory of the failed attempt alive."""
     traceback.clear_frames(error.__traceback__)
     return error

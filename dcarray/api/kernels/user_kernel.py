@@ -17,7 +17,7 @@ from ...errors import KernelTypeError, LaunchError
 from ...kernel.calls import MEANINGS
 from ...kernel.source import source_of
 from ...kernel.specialise import Specialised, over_grid, specialise
-from ...lazy.graph import name_line, user_frame
+from ...lazy.callers import name_line, user_frame
 from ...ops.composed import TABLE
 from ...ops.elementwise import BY_UFUNC
 from .arguments import bound, operands

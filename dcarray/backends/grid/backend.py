@@ -15,7 +15,7 @@ from ...layout import Layout
 from ...ops.program import Program
 from ...render.cfamily import entry, render
 from ...render.dialect import Dialect
-from ..base import Raised, Rates
+from ..base import Raised, Rates, Start
 from .launch import lowered_number
 from .library import GridLibrary
 from .programs import GridExecutable
@@ -142,6 +142,22 @@ class GridBackend(ABC):
         """Run over ``shape``.  The device knows no floating-point flags."""
         executable.run(shape, inputs, scalars, outputs, reduced)
         return ()
+
+    def prepare(
+        self,
+        executable: GridExecutable,
+        shape: tuple[int, ...],
+        inputs: Sequence[tuple[Layout, np.dtype[Any]]],
+        outputs: Sequence[tuple[Layout, np.dtype[Any]]],
+        reduced: tuple[Layout, np.dtype[Any]] | None = None,
+    ) -> Start:
+        """A launch, ready but for the memory and the numbers; see `Preparing`."""
+        views = [GridView(None, *lies) for lies in (*inputs, *outputs)]
+        target = None
+        if reduced is not None:
+            target = GridView(None, *reduced)
+            views.append(target)
+        return executable.prepare(shape, views, target)
 
     def product(self, x: GridView, y: GridView, dtype: Any) -> GridView | None:
         """``x @ y`` of stacks of matrices by a library of the vendor's, where there is

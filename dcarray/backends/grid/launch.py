@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...kernel.nodes import Kernel
+from ..base import Start
 
 if TYPE_CHECKING:
     from .backend import GridBackend
@@ -37,16 +38,17 @@ class Launch:
         kind = kernel.parameters[-1].dtype.type
         return cls(kernel, grid, group, tuple([kind(number) for number in numbers]))
 
-    def start(
-        self,
-        backend: GridBackend,
-        memories: Sequence[Any],
-        scalars: Sequence[np.generic],
-    ) -> None:
-        """Run it; ``scalars`` are lowered already."""
+    def on(self, backend: GridBackend) -> Start:
+        """What runs it, with memories and with scalars that are lowered already; the
+        kernel is built."""
         function = backend.function(self.kernel)
-        arguments = [*memories, *scalars, *self.numbers]
-        backend.enqueue(function, self.kernel, self.grid, self.group, arguments)
+        enqueue, kernel, numbers = backend.enqueue, self.kernel, self.numbers
+        grid, group = self.grid, self.group
+
+        def start(memories: Sequence[Any], scalars: Sequence[np.generic]) -> None:
+            enqueue(function, kernel, grid, group, [*memories, *scalars, *numbers])
+
+        return start
 
 
 def lowered_number(value: Any, dtype: np.dtype[Any]) -> tuple[np.generic, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ...ops.kernels.mapping import map_kernel
 from ...ops.kernels.turning import SIDE, turning_kernel
 from ...ops.program import Program
+from ..base import Start
 from .geometry import Axes, collapsed, elements, is_wide, turned_leaves
 from .launch import Launch, lowered_number
 from .reductions import reduction
@@ -27,9 +28,6 @@ PER_ITEM = 4
 MOST_GROUPS = 32768
 """Groups along the third axis of a grid."""
 
-Work = Callable[[Sequence["GridView"], Sequence[np.generic]], None]
-"""Runs a program on views that lie as those for which it was prepared."""
-
 
 class GridExecutable:
     """A program, made ready for a device.
@@ -43,7 +41,7 @@ class GridExecutable:
     def __init__(self, backend: GridBackend, program: Program) -> None:
         self.backend = backend
         self.program = program
-        self._prepared: dict[Any, Work] = {}
+        self._prepared: dict[Any, Start] = {}
 
     def run(
         self,
@@ -57,31 +55,50 @@ class GridExecutable:
         views = [*inputs, *outputs]
         if reduced is not None:
             views.append(reduced)
-            if 0 in reduced.layout.shape:
-                return
-        elif 0 in shape or not outputs:
-            return
         key: tuple[Any, ...] = (
             shape,
             tuple([(v.layout.offset, v.layout.strides) for v in views]),
         )
         if reduced is not None:
             key = (*key, reduced.layout.shape, reduced.dtype)
-        work = self._prepared.get(key)
-        if work is None:
+        start = self._prepared.get(key)
+        if start is None:
             if len(self._prepared) > 1024:
                 self._prepared.clear()
-            if reduced is None:
-                work = self._map(shape, views)
-            else:
-                work = reduction(self.backend, self.program, shape, views)
-            self._prepared[key] = work
-        lowered: list[np.generic] = []
-        for value, dtype in zip(scalars, self.program.scalars, strict=True):
-            lowered.extend(lowered_number(value, dtype))
-        work(views, lowered)
+            start = self.prepare(shape, views, reduced)
+            self._prepared[key] = start
+        start([view.memory for view in views], scalars)
 
-    def _map(self, shape: tuple[int, ...], views: Sequence[GridView]) -> Work:
+    def prepare(
+        self,
+        shape: tuple[int, ...],
+        views: Sequence[GridView],
+        reduced: GridView | None,
+    ) -> Start:
+        """What runs it on operands that lie like ``views``; the result of a reduction
+        is the last one.  Kernels are built."""
+        start: Start
+        if reduced is not None:
+            if 0 in reduced.layout.shape:
+                return _nothing
+            start = reduction(self.backend, self.program, shape, views)
+        elif 0 in shape or not views[len(self.program.leaves) :]:
+            return _nothing
+        else:
+            start = self._map(shape, views)
+        dtypes = self.program.scalars
+        if not dtypes:
+            return start
+
+        def lowered(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
+            given: list[np.generic] = []
+            for value, dtype in zip(scalars, dtypes, strict=True):
+                given.extend(lowered_number(value, dtype))
+            start(memories, given)
+
+        return lowered
+
+    def _map(self, shape: tuple[int, ...], views: Sequence[GridView]) -> Start:
         backend, leaves = self.backend, len(self.program.leaves)
         offsets, rows = elements(views)
         axes = collapsed(shape, rows, rows[leaves])
@@ -89,15 +106,13 @@ class GridExecutable:
         if backend.limits.coalesces and backend.limits.items >= SIDE:
             turn = turned_leaves(axes, leaves)
         if turn is None:
-            launch = _in_order(backend, self.program, axes, offsets)
-        else:
-            items = backend.layouts["turn"].items
-            launch = _by_squares(self.program, items, axes, offsets, *turn)
+            return _in_order(backend, self.program, axes, offsets).on(backend)
+        items = backend.layouts["turn"].items
+        return _by_squares(self.program, items, axes, offsets, *turn).on(backend)
 
-        def work(views: Sequence[GridView], scalars: Sequence[np.generic]) -> None:
-            launch.start(backend, [view.memory for view in views], scalars)
 
-        return work
+def _nothing(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
+    """There are no elements."""
 
 
 def _in_order(

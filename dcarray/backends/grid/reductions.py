@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...ops.kernels.reducing import Tile, accumulator, reduce_by_group, reduce_by_item
 from ...ops.program import Program, Reduction
+from ..base import Start
 from .geometry import Axes, Strides, collapsed, elements, is_wide
 from .launch import Launch
 from .tuning import Choice
@@ -33,7 +34,7 @@ def reduction(
     program: Program,
     shape: tuple[int, ...],
     views: Sequence[GridView],
-) -> Callable[[Sequence[GridView], Sequence[np.generic]], None]:
+) -> Start:
     """What runs a program that ends in a reduction, on views that lie like these.
 
     The last view is that of the result.
@@ -51,14 +52,14 @@ def reduction(
     offsets.append(offset)
     if reduced.size <= SHORT:
         launch = _launch(program, items, kept, reduced, offsets, target.dtype, None, 1)
-        return _only(backend, launch)
+        return launch.on(backend)
     tile = _tile(kept, reduced, layout)
     groups = -(-kept.size // tile.width)
     parts = max(1, backend.limits.units * layout.waves // groups)
     parts = min(parts, -(-reduced.size // (tile.height * EACH)))
     if parts == 1:
         launch = _launch(program, items, kept, reduced, offsets, target.dtype, tile, 1)
-        return _only(backend, launch)
+        return launch.on(backend)
     partial = accumulator(target.dtype)
     # Results in the order of the kept axes, as far apart as there are parts.
     steps = _dense(kept.lengths, parts)
@@ -73,22 +74,14 @@ def reduction(
     last = _launch(again, items, rest, inner, [0, offset], target.dtype, tile, 1)
     nbytes = kept.size * parts * partial.itemsize
 
-    def work(views: Sequence[GridView], scalars: Sequence[np.generic]) -> None:
+    gather, finish = launch.on(backend), last.on(backend)
+
+    def start(memories: Sequence[Any], scalars: Sequence[np.generic]) -> None:
         scratch = backend.allocate(nbytes)
-        *operands, target = [view.memory for view in views]
-        launch.start(backend, [*operands, scratch], scalars)
-        last.start(backend, [scratch, target], ())
+        gather([*memories[:-1], scratch], scalars)
+        finish([scratch, memories[-1]], ())
 
-    return work
-
-
-def _only(
-    backend: GridBackend, launch: Launch
-) -> Callable[[Sequence[GridView], Sequence[np.generic]], None]:
-    def work(views: Sequence[GridView], scalars: Sequence[np.generic]) -> None:
-        launch.start(backend, [view.memory for view in views], scalars)
-
-    return work
+    return start
 
 
 def _launch(

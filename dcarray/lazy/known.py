@@ -1,0 +1,268 @@
+"""The short way through `fuse`: groups of a kind that was fused before.
+
+Most groups of most programs are: what such a group comes to is found again by a key
+that costs little more than the walk over its expressions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backends.registry import when_removed
+from ..config import current
+from ..ops.program import Program
+from .fuse import Group, Target, fuse, outlives
+from .graph import Read, State, Value, View
+from .places import Ending, Reduced
+from .ready import Ready
+
+__all__ = ["Found", "Plan", "find"]
+
+
+class Plan:
+    """What all groups of one kind have in common.
+
+    Attributes
+    ----------
+    program : Program
+    shape : tuple of int
+        The iteration space.
+    leaves : tuple of View
+        How the arrays that are read lie, each seen with ``shape``.
+    outputs : tuple of View
+        The same for the values that are stored.
+    sources : tuple of int
+        For each node of the program the place of its expression.
+    inner_axis : int or None
+        The axis along which the loop runs.
+    reduced : Reduced or None
+        Where a reduction at the end goes.
+    ready : dict of str to Ready
+        The launches that are prepared, by device.
+    """
+
+    __slots__ = (
+        "inner_axis",
+        "leaves",
+        "outputs",
+        "program",
+        "ready",
+        "reduced",
+        "shape",
+        "sources",
+    )
+
+    def __init__(
+        self, group: Group, sources: tuple[int, ...], reduced: Reduced | None
+    ) -> None:
+        self.program: Program = group.program
+        self.shape = group.shape
+        self.leaves = tuple([View.of(x.layout, x.dtype) for x in group.leaves])
+        self.outputs = tuple([View.of(at, x.dtype) for x, at in group.outputs])
+        self.sources = sources
+        self.inner_axis = group.inner_axis
+        self.reduced = reduced
+        self.ready: dict[str, Ready] = {}
+
+
+class Found:
+    """A plan, and the values that it is bound to.
+
+    Attributes
+    ----------
+    plan : Plan
+    leaves : list of Value
+    scalars : list of NumPy scalars
+    stored : list of Value
+        The values that are stored.
+    values : list of Value
+        All that is computed, stored or not.
+    """
+
+    __slots__ = ("leaves", "plan", "scalars", "stored", "values")
+
+    def __init__(
+        self,
+        plan: Plan,
+        leaves: list[Value],
+        scalars: list[Any],
+        stored: list[Value],
+        values: list[Value],
+    ) -> None:
+        self.plan = plan
+        self.leaves = leaves
+        self.scalars = scalars
+        self.stored = stored
+        self.values = values
+
+    def group(self) -> Group:
+        """The same, as `fuse` would have given it."""
+        plan, values = self.plan, self.values
+        exprs: list[Any] = [values[place].expr for place in plan.sources]
+        return Group(
+            plan.program,
+            plan.shape,
+            [Read(x, *view) for x, view in zip(self.leaves, plan.leaves, strict=True)],
+            self.scalars,
+            [(x, at) for x, (at, _) in zip(self.stored, plan.outputs, strict=True)],
+            exprs,
+            values,
+            [],
+            plan.inner_axis,
+        )
+
+
+_plans: dict[tuple[Any, ...], Plan | None] = {}
+"""None where the long way numbers otherwise than the key does."""
+
+
+def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
+    """The group that computes a value, or a reduction over it, if its kind is known.
+
+    Parameters
+    ----------
+    root : Value
+        It is pending, or (for a reduction) stored.
+    view : View
+        How it is seen.
+    ending : tuple of (Op, axes, View), optional
+        The reduction, and how its operand lay before a conversion.
+
+    Returns
+    -------
+    Found or None
+        None where anything asks for the long way.
+    """
+    settings = current()
+    leaves: list[Value] = []
+    scalars: list[Any] = []
+    values: list[Value] = []
+    key: list[Any] = [ending]
+    # Leaves are numbered downwards from -1, scalars and values upwards from 0.
+    slots: dict[Any, int] = {}
+    uses: dict[Any, int] = {}
+    stack: list[Value] = []
+    if root.expr is None:
+        key.append(view)
+        leaves.append(root)
+    elif view is root.view:
+        stack.append(root)
+    else:
+        return None
+    while stack:
+        value = stack[-1]
+        expr = value.expr
+        if expr is None or len(expr.results) != 1:
+            return None
+        form = expr.form
+        sources = expr.sources
+        views = form.inputs
+        if expr.nodes > 1:
+            depth = len(stack)
+            for place in form.arrays:
+                source = sources[place]
+                if source.expr is not None and id(source) not in slots:
+                    # Neither running elsewhere, nor seen through another view, nor
+                    # repeated along an axis.
+                    if (
+                        source.state != _PENDING
+                        or views[place] is not source.view
+                        or source.layout.shape != form.shape
+                    ):
+                        return None
+                    stack.append(source)
+            if len(stack) > depth:
+                continue
+        stack.pop()
+        name: Any = id(value)
+        if name in slots:
+            continue
+        slots[name] = len(values)
+        values.append(value)
+        key.append(form)
+        for source, seen in zip(sources, views):
+            name = id(source)
+            if seen is not None and seen is not source.view:
+                if source.expr is not None:
+                    return None
+                name = (name, seen)
+            slot = slots.get(name)
+            if slot is None:
+                if seen is None:
+                    slot = len(scalars)
+                    scalars.append(source)
+                else:
+                    leaves.append(source)
+                    slot = -len(leaves)
+                slots[name] = slot
+            uses[name] = uses.get(name, 0) + 1
+            key.append(slot)
+    if len(values) > 1 and len(values) > settings.max_group_nodes:
+        return None
+    if len(leaves) > settings.max_group_inputs:
+        return None
+    outputs = [root] if ending is None else []
+    for value in values:
+        if value is root and ending is None:
+            continue
+        if _is_wanted(value, uses.get(id(value), 0), values):
+            outputs.append(value)
+            key.append(slots[id(value)])
+    name = tuple(key)
+    plan = _plans.get(name)
+    if plan is None:
+        if name in _plans:
+            return None
+        plan = _planned(root, view, ending, leaves, scalars, outputs, values)
+        if len(_plans) > 4096:
+            _plans.clear()
+        _plans[name] = plan
+        if plan is None:
+            return None
+    return Found(plan, leaves, scalars, outputs, values)
+
+
+def _is_wanted(value: Value, uses: int, values: list[Value]) -> bool:
+    """Whether the value is still wanted once the group has run."""
+    binding, readers = value.binding, value.readers
+    if (binding is not None and binding() is not None) or (
+        readers is not None and len(readers) > uses
+    ):
+        return outlives(value, {id(v) for v in values})
+    return False
+
+
+def _planned(
+    root: Value,
+    view: View,
+    ending: Ending | None,
+    leaves: list[Value],
+    scalars: list[Any],
+    outputs: list[Value],
+    values: list[Value],
+) -> Plan | None:
+    """The plan of a group, if `fuse` numbers it as the key does."""
+    layout, dtype = view
+    op = None if ending is None else ending[0]
+    group = fuse(Target(Read(root, layout, dtype), op))
+    if (
+        [read.value for read in group.leaves] != leaves
+        or [id(scalar) for scalar in group.scalars] != [id(x) for x in scalars]
+        or [value for value, _ in group.outputs] != outputs
+        or [id(value) for value in group.values] != [id(x) for x in values]
+        or group.blockers
+    ):
+        return None
+    places = {id(value.expr): place for place, value in enumerate(values)}
+    sources = tuple([places[id(expr)] for expr in group.exprs])
+    return Plan(group, sources, None if ending is None else Reduced(view, ending))
+
+
+def forget(device: str) -> None:
+    """Forget what was prepared for a device."""
+    _plans.clear()
+
+
+when_removed(forget)
+
+_PENDING = State.PENDING

@@ -1,0 +1,79 @@
+"""Launches that are prepared: what is left of a group that ran on its device before."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..backends.base import Preparing
+from ..backends.buffer import Buffer
+from ..backends.gate import gate
+from .compiled import executable_for
+
+if TYPE_CHECKING:
+    from .known import Found, Plan
+
+__all__ = ["Ready"]
+
+
+class Ready:
+    """A plan on a device.
+
+    Parameters
+    ----------
+    backend : Backend
+        It prepares launches.
+    plan : Plan
+        It has run there.
+    """
+
+    __slots__ = ("backend", "device", "sizes", "start")
+
+    def __init__(self, backend: Preparing, plan: Plan) -> None:
+        executable, _ = executable_for(backend, plan.program)
+        reduced = plan.reduced
+        self.backend = backend
+        self.device = backend.device
+        self.start = backend.prepare(
+            executable,
+            plan.shape,
+            plan.leaves,
+            plan.outputs,
+            None if reduced is None else reduced.kept,
+        )
+        self.sizes = [layout.size * dtype.itemsize for layout, dtype in plan.outputs]
+        if reduced is not None:
+            self.sizes.append(reduced.nbytes)
+
+    def run(self, found: Found) -> Sequence[Buffer] | None:
+        """Launch; the buffers of the outputs, and of a reduction behind them.
+
+        None, and nothing has happened, where something that is read must be brought to
+        the device first.  Nothing is lost by an error.
+        """
+        backend, device = self.backend, self.device
+        memories: list[Any] = []
+        with gate:
+            now = time.monotonic()
+            for value in found.leaves:
+                buffer = value.buffer
+                if buffer is None:
+                    return None
+                valid, copies = buffer._valid, buffer._copies
+                if valid is None or copies is None or device not in valid:
+                    return None
+                # Whoever holds it keeps it, also when the buffer gives it up.
+                memory = copies.get(device)
+                if memory is None:
+                    return None
+                buffer.last_used = now
+                memories.append(memory)
+            # No buffer shows the new memory before the launch: nobody can spill it.
+            made = [backend.allocate(nbytes) for nbytes in self.sizes]
+            memories += made
+            self.start(memories, found.scalars)
+            return [
+                Buffer.of_device(backend, memory, nbytes)
+                for memory, nbytes in zip(made, self.sizes, strict=True)
+            ]

@@ -1,0 +1,243 @@
+"""Running a group: choose a device, find or build the kernel, bind pooled memory,
+launch.
+
+A group of a kind that ran before on a named device is a `Found` with a launch that is
+ready; where that fails, or where anything watches, the same group goes the long way.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ..backends.base import Backend, Preparing
+from ..backends.buffer import Buffer
+from ..backends.registry import Device, backend_for
+from ..config import current
+from ..profile import Event, count, emit, is_active
+from . import errstate, recover, route
+from .callers import line_of, name_line
+from .compiled import executable_for
+from .fuse import Group
+from .graph import Read, State, Value, lock
+from .known import Found
+from .places import Accumulator, Into
+from .ready import Ready
+
+__all__ = ["begin", "run", "view_on", "wait_for", "work_of"]
+
+_done = threading.Condition(lock)
+_waiting = 0
+"""Threads that wait for `_done`."""
+
+
+def begin(values: Sequence[Value]) -> None:
+    """Other threads wait for these values from now on.  The caller holds the lock."""
+    for value in values:
+        value.state = State.RUNNING
+
+
+def wait_for(value: Value) -> None:
+    """Wait while another thread runs the value.  The caller holds the lock."""
+    global _waiting
+    while value.state == State.RUNNING:
+        _waiting += 1
+        try:
+            _done.wait()
+        finally:
+            _waiting -= 1
+
+
+def _end(
+    values: Sequence[Value], state: str, error: BaseException | None = None
+) -> None:
+    with lock:
+        for value in values:
+            value.state = state
+            if state == State.STORED:
+                value.expr = None
+            else:
+                value.error = error
+                value.buffer = None
+        if _waiting:
+            _done.notify_all()
+
+
+def run(
+    group: Group | Found,
+    device: Device,
+    into: Into | None = None,
+    accumulator: Accumulator | None = None,
+) -> None:
+    """Run a group; `begin` was called for what it stores.
+
+    Raises
+    ------
+    DeviceError
+        No device could do it, or falling back is not allowed.
+    """
+    values = group.stored
+    if type(group) is Group:
+        _run(group, values, device, into, accumulator)
+        return
+    assert type(group) is Found
+    failure = None
+    ready = group.plan.ready.get(device.label)
+    if ready is not None and not is_active() and not current().validate:
+        try:
+            buffers = ready.run(group)
+        except Exception as error:
+            failure = recover.without_locals(error)
+        except BaseException:  # Ctrl-C: the work can be done again
+            _end(values, State.PENDING)
+            raise
+        else:
+            if buffers is not None:
+                for value, buffer in zip(values, buffers):
+                    value.buffer = buffer
+                if accumulator is not None:  # it has the last one
+                    accumulator.buffer = buffers[-1]
+                _end(values, State.STORED)
+                count("group")
+                return
+    ran_on = _run(group.group(), values, device, into, accumulator, failure)
+    if ready is None and device.is_named and ran_on == device.label:
+        backend = backend_for(ran_on)
+        if isinstance(backend, Preparing):
+            group.plan.ready[ran_on] = Ready(backend, group.plan)
+
+
+def _run(
+    group: Group,
+    values: Sequence[Value],
+    device: Device,
+    into: Into | None,
+    accumulator: Accumulator | None,
+    failure: Exception | None = None,
+) -> str:
+    """The long way; ``failure`` is how a first attempt ended.  The device it ran on."""
+    started = time.perf_counter()
+    raised: Sequence[Any] = ()
+    second = None
+
+    def attempt(backend: Backend) -> None:
+        nonlocal raised, failure
+        if failure is not None:
+            first, failure = failure, None
+            raise first
+        executable, is_new = executable_for(backend, group.program)
+        inputs = [view_on(backend, read) for read in group.leaves]
+        outputs = []
+        written = None
+        for index, (value, layout) in enumerate(group.outputs):
+            if index == 0 and into is not None:
+                written = into.prepare(backend)
+                outputs.append(backend.view(written, into.read.layout, into.read.dtype))
+                continue
+            nbytes = value.layout.size * value.dtype.itemsize
+            value.buffer = Buffer.empty(backend, nbytes)
+            outputs.append(
+                backend.view(value.buffer.read_on(backend), layout, value.dtype)
+            )
+        reduced, order = None, None
+        if accumulator is not None:
+            nbytes = accumulator.layout.size * accumulator.dtype.itemsize
+            accumulator.buffer = Buffer.empty(backend, nbytes)
+            memory = accumulator.buffer.read_on(backend)
+            reduced = backend.view(memory, accumulator.layout, accumulator.dtype)
+            order = accumulator.order
+        watch = 0
+        for expr in group.exprs:
+            watch |= expr.errstate
+        if accumulator is not None:
+            watch |= accumulator.errstate
+        launched = time.perf_counter()
+        raised = backend.launch(
+            executable,
+            group.shape,
+            inputs,
+            group.scalars,
+            outputs,
+            reduced,
+            order,
+            watch,
+        )
+        if into is not None:
+            into.wrote(backend, written)
+        # The first run of a kernel may still compile it.
+        if not is_new and len(route.candidates(device)) > 1:
+            route.measure(backend, work_of(group, into), launched)
+
+    if accumulator is not None:
+        group.place = accumulator.place
+    try:
+        if current().validate:
+            from . import validate  # only who compares needs it
+
+            second = validate.begin(group, into)
+        ran_on = recover.run(attempt, lambda: work_of(group, into), device)
+        if second is not None:
+            second.compare(ran_on, accumulator)
+    except Exception as error:
+        name_line(error, group.last_frame)
+        _end(values, State.FAILED, error)
+        raise
+    except BaseException:  # Ctrl-C: the work can be done again
+        _end(values, State.PENDING)
+        raise
+    _end(values, State.STORED)
+    if is_active():
+        work = work_of(group, into)
+        emit(
+            Event(
+                "group",
+                work.name,
+                ran_on,
+                nodes=len(group.program.nodes) + (group.program.reduction is not None),
+                elements=work.elements,
+                nbytes=sum(buffer.nbytes for buffer in work.reads) + work.written,
+                seconds=time.perf_counter() - started,
+                start=started,
+            )
+        )
+    else:
+        count("group")
+    if raised:
+        where: list[Any] = [(e.named, e.errstate, e.frame) for e in group.exprs]
+        if accumulator is not None:
+            assert group.program.reduction is not None
+            where.append(
+                (
+                    group.program.reduction.op,
+                    accumulator.errstate,
+                    line_of(accumulator.place),
+                )
+            )
+        errstate.warn(raised, where)
+    return ran_on
+
+
+def view_on(backend: Backend, read: Read) -> Any:
+    """A stored value in the memory of a device."""
+    buffer = read.value.buffer
+    assert buffer is not None
+    return backend.view(buffer.read_on(backend), read.layout, read.dtype)
+
+
+def work_of(group: Group, into: Into | None = None) -> route.Work:
+    """What the router needs to know of a group."""
+    elements = 1
+    for length in group.shape:
+        elements *= length
+    reads = [r.value.buffer for r in group.leaves if r.value.buffer is not None]
+    if into is not None and not into.whole:
+        reads.append(into.buffer)
+    return route.Work(
+        group.program.describe(),
+        elements,
+        len(group.program.nodes),
+        tuple(dict.fromkeys(reads)),
+        sum([elements * value.dtype.itemsize for value, _ in group.outputs]),
+    )
