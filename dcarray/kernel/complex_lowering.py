@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from . import nodes
 from .complex_arithmetic import ARITHMETIC
 from .complex_functions import FUNCTIONS
 from .lowering import Lowering, Parts, convert, involves
-from .verify import verify
+from .verify import between
 
 __all__ = ["lower_complex"]
 
@@ -39,7 +40,7 @@ def lower_complex(kernel: nodes.Kernel) -> nodes.Kernel:
     """
     if not involves(kernel, lambda dtype: dtype.kind == "c"):
         return kernel
-    return verify(_Complex(kernel).run())
+    return between(_Complex(kernel).run())
 
 
 class _Complex(Lowering):
@@ -131,6 +132,7 @@ class _Complex(Lowering):
             self.statements.append(nodes.Atomic("add", node.array, place, part, name))
 
 
+@cache
 def _part(dtype: DType) -> DType:
     """The dtype of the parts of a complex dtype."""
     return np.dtype(f"f{dtype.itemsize // 2}")

@@ -8,6 +8,7 @@ exponents are those of float32, their subnormal numbers are nothing special in i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -144,11 +145,13 @@ _FORMATS = {
 }
 
 
+@cache
 def format_of(dtype: DType) -> Format | None:
     """The format of float16 or of a dtype of ml_dtypes, if there is one."""
     return _FORMATS.get(dtype.name) if is_narrow(dtype) else None
 
 
+@cache
 def is_narrow(dtype: DType) -> bool:
     """Whether ``dtype`` is float16 or one of ml_dtypes."""
     return dtype == np.float16 or dtype.type.__module__.startswith("ml_dtypes")

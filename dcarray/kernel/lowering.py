@@ -39,7 +39,7 @@ class Lowering(Writer):
         """The other kernel."""
         parameters: list[nodes.Value | nodes.Array] = []
         for node in self.kernel.parameters:
-            if isinstance(node, nodes.Array):
+            if type(node) is nodes.Array:
                 parameters.append(replace(node, dtype=self.stored(node.dtype)))
             else:
                 names = self.define(node.name, node.dtype)
@@ -64,7 +64,11 @@ class Lowering(Writer):
 
     def operation(self, node: nodes.Apply, operands: Sequence[Parts]) -> Parts:
         """Parts of a primitive's result."""
-        return (replace(node, arguments=tuple([part for (part,) in operands])),)
+        return (
+            nodes.Apply(
+                node.primitive, tuple([part for (part,) in operands]), node.dtype
+            ),
+        )
 
     def cast(self, node: nodes.Cast, operand: Parts) -> Parts:
         """Parts of a converted scalar."""
@@ -72,7 +76,7 @@ class Lowering(Writer):
 
     def load(self, node: nodes.Load, index: nodes.Scalar) -> Parts:
         """Parts of an element of an array."""
-        return (replace(node, index=index),)
+        return (nodes.Load(node.array, index, node.dtype),)
 
     def store(self, node: nodes.Store, index: nodes.Scalar, value: Parts) -> None:
         """Write an element of an array."""
@@ -118,18 +122,18 @@ class Lowering(Writer):
     # -------------------------------------------------------------- expressions
     def scalar(self, node: nodes.Scalar) -> Parts:
         """Parts of an expression; those of a scalar with several are atoms."""
-        if isinstance(node, nodes.Name):
+        if type(node) is nodes.Name:
             return self.variables[node.name]
-        if isinstance(node, nodes.Constant):
+        if type(node) is nodes.Constant:
             return self.constant(node)
-        if isinstance(node, nodes.Apply):
+        if type(node) is nodes.Apply:
             operands = [self.scalar(item) for item in node.arguments]
             return self.atoms(self.operation(node, operands))
-        if isinstance(node, nodes.Cast):
+        if type(node) is nodes.Cast:
             return self.atoms(self.cast(node, self.scalar(node.argument)))
-        if isinstance(node, nodes.Select):
+        if type(node) is nodes.Select:
             return self.atoms(self.select(node))
-        if isinstance(node, nodes.Load):
+        if type(node) is nodes.Load:
             return self.atoms(self.load(node, self.one(node.index)))
         return (node,)
 
@@ -175,27 +179,27 @@ class Lowering(Writer):
         return found
 
     def statement(self, node: nodes.Statement) -> None:
-        if isinstance(node, nodes.Let):
+        if type(node) is nodes.Let:
             parts = self.scalar(node.value)
             names = self.define(node.name, node.value.dtype)
             for name, part in zip(names, parts, strict=True):
                 self.statements.append(nodes.Let(name.name, part))
-        elif isinstance(node, nodes.Assign):
+        elif type(node) is nodes.Assign:
             self.assign(node)
-        elif isinstance(node, nodes.Store):
+        elif type(node) is nodes.Store:
             index, value = self.one(node.index), self.scalar(node.value)
             self.store(node, index, value)
-        elif isinstance(node, nodes.Atomic):
+        elif type(node) is nodes.Atomic:
             index, value = self.one(node.index), self.scalar(node.value)
             expected = None if node.expected is None else self.scalar(node.expected)
             self.atomic(node, index, value, expected)
-        elif isinstance(node, nodes.If):
+        elif type(node) is nodes.If:
             condition = self.one(node.condition)
             then, otherwise = self.inner(node.body), self.inner(node.otherwise)
             self.statements.append(nodes.If(condition, then, otherwise))
-        elif isinstance(node, nodes.While):
+        elif type(node) is nodes.While:
             self.loop(node)
-        elif isinstance(node, nodes.For):
+        elif type(node) is nodes.For:
             start, stop, step = (
                 self.one(node.start),
                 self.one(node.stop),
@@ -204,7 +208,7 @@ class Lowering(Writer):
             self.define(node.name, node.start.dtype)
             inner = self.inner(node.body)
             self.statements.append(nodes.For(node.name, start, stop, step, inner))
-        elif isinstance(node, nodes.Shared):
+        elif type(node) is nodes.Shared:
             self.statements.append(self.shared(node))
         else:
             self.statements.append(node)

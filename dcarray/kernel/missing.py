@@ -17,7 +17,7 @@ from .anatomy import (
 from .elementary import ELEMENTARY
 from .formats import HALF
 from .lowering import Lowering, Parts
-from .verify import verify
+from .verify import between
 from .walk import census
 
 __all__ = ["REPLACEMENTS", "replace"]
@@ -44,7 +44,7 @@ def replace(kernel: nodes.Kernel, names: Collection[str]) -> nodes.Kernel:
     wanted = {name: REPLACEMENTS[name] for name in names}
     if census(kernel).primitives.isdisjoint(wanted):
         return kernel
-    return verify(_Replacing(kernel, wanted).run())
+    return between(_Replacing(kernel, wanted).run())
 
 
 class _Replacing(Lowering):

@@ -17,7 +17,7 @@ from ..errors import UnsupportedError
 from . import nodes
 from .formats import format_of, is_narrow, rounded_to_odd
 from .lowering import Lowering, Parts, convert, involves
-from .verify import verify
+from .verify import between
 
 __all__ = ["lower_narrow"]
 
@@ -51,7 +51,7 @@ def lower_narrow(kernel: nodes.Kernel) -> nodes.Kernel:
     """
     if not involves(kernel, is_narrow):
         return kernel
-    return verify(_Narrow(kernel).run())
+    return between(_Narrow(kernel).run())
 
 
 class _Narrow(Lowering):
@@ -64,7 +64,7 @@ class _Narrow(Lowering):
         return np.dtype(f"u{dtype.itemsize}")
 
     def constant(self, node: nodes.Constant) -> Parts:
-        return (replace(node, dtype=_wide(node.dtype)),)
+        return (nodes.Constant(node.value, _wide(node.dtype)),)
 
     def operation(self, node: nodes.Apply, operands: Sequence[Parts]) -> Parts:
         arguments = tuple([part for (part,) in operands])

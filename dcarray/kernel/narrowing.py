@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import nodes
-from .rewrite import fold_constants
-from .verify import verify
+from .folding import fold
+from .verify import between
 from .walk import (
     assigned,
     census,
@@ -37,51 +37,67 @@ def round_early(kernel: nodes.Kernel) -> nodes.Kernel:
     choice between numbers of float32.  The values are the same."""
     if (DOUBLE, SINGLE) not in census(kernel).casts:
         return kernel
-    singles = _singles(kernel)
+    return between(replace(kernel, body=_Rounding(kernel).body(kernel.body)))
 
-    def change(node: nodes.Scalar) -> nodes.Scalar:
+
+class _Rounding:
+    """Rounds first, and computes what depends on constants alone."""
+
+    def __init__(self, kernel: nodes.Kernel) -> None:
+        self.singles = _singles(kernel)
+        self.variables = assigned(kernel.body)
+        self.known: dict[str, nodes.Constant] = {}
+
+    def change(self, node: nodes.Scalar) -> nodes.Scalar:
+        if type(node) is nodes.Name:
+            return self.known.get(node.name, node)
         if _is_rounding(node):
-            assert isinstance(node, nodes.Cast)
-            return _rounded(node.argument, singles)
-        return node
+            assert type(node) is nodes.Cast
+            return self.rounded(node.argument)
+        return fold(node)
 
-    def body(given: nodes.Body) -> nodes.Body:
+    def rounded(self, node: nodes.Scalar) -> nodes.Scalar:
+        if type(node) is nodes.Name and node.name in self.singles:
+            return self.change(nodes.Name(node.name, SINGLE))
+        if type(node) is nodes.Select:
+            x, y = self.rounded(node.when_true), self.rounded(node.when_false)
+            return fold(nodes.Select(node.condition, x, y, SINGLE))
+        return fold(nodes.Cast(node, SINGLE))
+
+    def body(self, body: nodes.Body) -> nodes.Body:
         found: list[nodes.Statement] = []
-        for node in given:
-            if isinstance(node, nodes.Let) and node.name in singles:
-                value = rebuild(_rounded(node.value, singles), change)
-                found.append(nodes.Let(node.name, value))
-            elif isinstance(node, nodes.If):
-                condition = rebuild(node.condition, change)
-                inner, otherwise = body(node.body), body(node.otherwise)
-                found.append(nodes.If(condition, inner, otherwise))
-            elif isinstance(node, (nodes.For, nodes.While)):
-                head = rebuild_statement(replace(node, body=()), change)
+        for node in body:
+            if type(node) is nodes.Let:
+                node = self.let(node)
+            elif type(node) is nodes.If:
+                condition = rebuild(node.condition, self.change)
+                inner, otherwise = self.body(node.body), self.body(node.otherwise)
+                node = nodes.If(condition, inner, otherwise)
+            elif type(node) is nodes.For or type(node) is nodes.While:
+                head = rebuild_statement(replace(node, body=()), self.change)
                 assert isinstance(head, (nodes.For, nodes.While))
-                found.append(replace(head, body=body(node.body)))
+                node = replace(head, body=self.body(node.body))
             else:
-                found.append(rebuild_statement(node, change))
+                node = rebuild_statement(node, self.change)
+            found.append(node)
         return tuple(found)
 
-    return verify(fold_constants(replace(kernel, body=body(kernel.body))))
+    def let(self, node: nodes.Let) -> nodes.Let:
+        value = node.value
+        if node.name in self.singles:
+            value = self.rounded(value)
+        value = rebuild(value, self.change)
+        if type(value) is nodes.Constant and node.name not in self.variables:
+            self.known[node.name] = value
+        return node if value is node.value else nodes.Let(node.name, value)
 
 
 def _is_rounding(node: nodes.Scalar) -> bool:
     return (
-        isinstance(node, nodes.Cast)
+        type(node) is nodes.Cast
         and node.dtype == SINGLE
         and node.argument.dtype == DOUBLE
     )
-
-
-def _rounded(node: nodes.Scalar, singles: set[str]) -> nodes.Scalar:
-    if isinstance(node, nodes.Name) and node.name in singles:
-        return nodes.Name(node.name, SINGLE)
-    if isinstance(node, nodes.Select):
-        when_true = _rounded(node.when_true, singles)
-        when_false = _rounded(node.when_false, singles)
-        return nodes.Select(node.condition, when_true, when_false, SINGLE)
-    return nodes.Cast(node, SINGLE)
 
 
 def _singles(kernel: nodes.Kernel) -> set[str]:
@@ -90,14 +106,14 @@ def _singles(kernel: nodes.Kernel) -> set[str]:
     lets = [
         node
         for node in statements(kernel.body)
-        if isinstance(node, nodes.Let)
+        if type(node) is nodes.Let
         and node.value.dtype == DOUBLE
         and node.name not in variables
     ]
     chosen = {node.name for node in lets}
     uses = _Uses()
     for node in statements(kernel.body):
-        if isinstance(node, nodes.Let) and node.name in chosen:
+        if type(node) is nodes.Let and node.name in chosen:
             uses.note(node.value, node.name)
         else:
             for item in expressions(node):
@@ -127,12 +143,12 @@ class _Uses:
 
     def note(self, node: nodes.Scalar, target: str | None) -> None:
         """An expression that is chosen for a variable, or for something else."""
-        if isinstance(node, nodes.Name):
+        if type(node) is nodes.Name:
             if target is None:
                 self.other.add(node.name)
             else:
                 self.chosen.setdefault(node.name, set()).add(target)
-        elif isinstance(node, nodes.Select) and node.dtype == DOUBLE:
+        elif type(node) is nodes.Select and node.dtype == DOUBLE:
             self.note(node.condition, None)
             self.note(node.when_true, target)
             self.note(node.when_false, target)

@@ -8,7 +8,7 @@ expression carries its dtype.  Nothing here computes or checks anything: see
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, dataclass_transform, final
 
 import numpy as np
 
@@ -39,10 +39,23 @@ __all__ = [
 ]
 
 DType: TypeAlias = np.dtype[Any]
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+def _node(cls: type[T]) -> type[T]:
+    """A frozen dataclass to type checkers, who see every assignment.
+
+    Passes make a hundred thousand of these for a thousand kernels, and one that also
+    refused assignments at run time would take six times as long to make.
+    """
+    own = "__hash__" in vars(cls)
+    return dataclass(slots=True, unsafe_hash=not own)(cls)
 
 
 # ----------------------------------------------------------- scalar expressions
-@dataclass(frozen=True, slots=True, eq=False)
+@final
+@_node
 class Constant:
     """A literal; ``value`` is a Python bool, int, float or complex.
 
@@ -62,7 +75,8 @@ class Constant:
         return hash((self.dtype, repr(self.value)))
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Name:
     """The value of a scalar parameter or of a local variable."""
 
@@ -70,7 +84,8 @@ class Name:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Apply:
     """A primitive applied to scalars, ``Apply("add", (x, y), float32)``."""
 
@@ -79,7 +94,8 @@ class Apply:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Cast:
     """A conversion with NumPy's ``astype`` meaning."""
 
@@ -87,7 +103,8 @@ class Cast:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Select:
     """``when_true if condition else when_false``; both sides may be evaluated."""
 
@@ -97,7 +114,8 @@ class Select:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Load:
     """One element of an array; ``index`` counts elements from its start."""
 
@@ -106,7 +124,8 @@ class Load:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Index:
     """Where a work item is: ``kind`` is one of `INDEX_KINDS`, ``axis`` 0 to 2."""
 
@@ -128,7 +147,8 @@ Scalar: TypeAlias = Constant | Name | Apply | Cast | Select | Load | Index
 
 
 # -------------------------------------------------------------------- statements
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Let:
     """Defines a local variable."""
 
@@ -136,7 +156,8 @@ class Let:
     value: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Assign:
     """Gives a variable that a `Let` defined another value."""
 
@@ -144,7 +165,8 @@ class Assign:
     value: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Store:
     """Writes one element of an array."""
 
@@ -153,7 +175,8 @@ class Store:
     value: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class For:
     """``for name in range(start, stop, step)``."""
 
@@ -164,7 +187,8 @@ class For:
     body: Body
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class While:
     """``while condition``."""
 
@@ -172,7 +196,8 @@ class While:
     body: Body
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class If:
     """``if condition`` with an ``else`` that may be empty."""
 
@@ -181,12 +206,14 @@ class If:
     otherwise: Body = ()
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Barrier:
     """All work items of a group meet here."""
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Shared:
     """An array that the work items of one group share."""
 
@@ -195,7 +222,8 @@ class Shared:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@_node
 class Atomic:
     """``array[index] = operation(array[index], value)`` in one step.
 

@@ -18,7 +18,7 @@ from . import nodes
 from .parse import parse
 from .rewrite import simplify
 from .verify import verify
-from .walk import rebuild, statements
+from .walk import children, statements, with_children
 
 __all__ = ["Parts", "Writer", "function_kernel", "spliced", "taken_names"]
 
@@ -74,7 +74,7 @@ class Writer:
 
     def bind(self, name: str, value: nodes.Scalar) -> nodes.Scalar:
         """Give a value a name, unless it is one or is a constant."""
-        if isinstance(value, (nodes.Name, nodes.Constant)):
+        if type(value) is nodes.Name or type(value) is nodes.Constant:
             return value
         local = self.fresh(name)
         self.statements.append(nodes.Let(local, value))
@@ -104,50 +104,63 @@ def spliced(
         for parameter, operand in zip(kernel.parameters, given, strict=True)
     }
 
-    def change(node: nodes.Scalar) -> nodes.Scalar:
-        if isinstance(node, nodes.Name):
-            found = known.get(node.name)
-            if found is None:
-                found = known[node.name] = nodes.Name(prefix + node.name, node.dtype)
-            return found
-        return node
-
-    renamed = _Renaming(prefix, change)
-    results = tuple([rebuild(result, change) for result in kernel.results])
+    renamed = _Renaming(prefix, known)
+    results = tuple([renamed.scalar(result) for result in kernel.results])
     return renamed.body(kernel.body), results
 
 
 class _Renaming:
-    """Gives the variables of a body other names."""
+    """Gives the variables of a body other names; ``known`` has what stands for
+    names."""
 
-    def __init__(
-        self, prefix: str, change: Callable[[nodes.Scalar], nodes.Scalar]
-    ) -> None:
+    def __init__(self, prefix: str, known: dict[str, nodes.Scalar]) -> None:
         self.prefix = prefix
-        self.change = change
+        self.known = known
+
+    def name(self, node: nodes.Name) -> nodes.Scalar:
+        found = self.known.get(node.name)
+        if found is None:
+            found = nodes.Name(self.prefix + node.name, node.dtype)
+            self.known[node.name] = found
+        return found
+
+    def scalar(self, node: nodes.Scalar) -> nodes.Scalar:
+        if type(node) is nodes.Name:
+            return self.name(node)
+        if type(node) is nodes.Constant:
+            return node
+        known = self.known
+        operands: list[nodes.Scalar] = []
+        for item in children(node):
+            if type(item) is nodes.Name:
+                operands.append(known.get(item.name) or self.name(item))
+            else:
+                operands.append(self.scalar(item))
+        if type(node) is nodes.Apply:
+            return nodes.Apply(node.primitive, tuple(operands), node.dtype)
+        return with_children(node, operands)
 
     def body(self, body: nodes.Body) -> nodes.Body:
         return tuple([self.statement(node) for node in body])
 
     def statement(self, node: nodes.Statement) -> nodes.Statement:
-        change = self.change
-        if isinstance(node, nodes.Let):
-            return nodes.Let(self.prefix + node.name, rebuild(node.value, change))
-        if isinstance(node, nodes.Assign):
-            return nodes.Assign(self.prefix + node.name, rebuild(node.value, change))
-        if isinstance(node, nodes.If):
+        if type(node) is nodes.Let:
+            return nodes.Let(self.prefix + node.name, self.scalar(node.value))
+        if type(node) is nodes.Assign:
+            return nodes.Assign(self.prefix + node.name, self.scalar(node.value))
+        if type(node) is nodes.If:
             return nodes.If(
-                rebuild(node.condition, change),
+                self.scalar(node.condition),
                 self.body(node.body),
                 self.body(node.otherwise),
             )
-        if isinstance(node, nodes.While):
-            return nodes.While(rebuild(node.condition, change), self.body(node.body))
-        assert isinstance(node, nodes.For), f"{node} in a scalar function"
+        if type(node) is nodes.While:
+            return nodes.While(self.scalar(node.condition), self.body(node.body))
+        assert type(node) is nodes.For, f"{node} in a scalar function"
         return nodes.For(
             self.prefix + node.name,
-            rebuild(node.start, change),
-            rebuild(node.stop, change),
-            rebuild(node.step, change),
+            self.scalar(node.start),
+            self.scalar(node.stop),
+            self.scalar(node.step),
             self.body(node.body),
         )

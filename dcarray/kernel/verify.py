@@ -1,4 +1,4 @@
-"""The rules that every kernel keeps, checked after parsing and after every pass.
+"""The rules that every kernel keeps, checked after parsing and after the passes.
 
 A broken rule is a mistake of this library, never of its user: the user's mistakes are
 found by `parse`.
@@ -14,7 +14,7 @@ from . import nodes
 from .infer import loop_dtypes
 from .language import PRIMITIVES
 
-__all__ = ["BrokenRule", "verify"]
+__all__ = ["BrokenRule", "between", "verify"]
 
 DType: TypeAlias = np.dtype[Any]
 
@@ -39,6 +39,8 @@ def verify(kernel: nodes.Kernel) -> nodes.Kernel:
     BrokenRule
         Naming the rule, the kernel, and the statement or expression.
     """
+    if "kept" in kernel.memo:
+        return kernel
     checker = _Checker(kernel)
     scope: dict[str, DType] = {}
     for parameter in kernel.parameters:
@@ -51,7 +53,18 @@ def verify(kernel: nodes.Kernel) -> nodes.Kernel:
     checker.body(kernel.body, scope)
     for result in kernel.results:
         checker.scalar(result, scope)
+    kernel.memo["kept"] = True
     return kernel
+
+
+thorough = False
+"""Whether kernels are checked after every pass, and not after the last one alone: so
+that the pass is found that breaks a rule.  Tests set it."""
+
+
+def between(kernel: nodes.Kernel) -> nodes.Kernel:
+    """A kernel on its way from a pass to the next one, see `thorough`."""
+    return verify(kernel) if thorough else kernel
 
 
 class _Checker:
@@ -69,39 +82,40 @@ class _Checker:
     def scalar(self, node: nodes.Scalar, scope: dict[str, DType]) -> None:
         """Check an expression, with an explicit stack: expressions may be deep."""
         stack = [node]
-        while stack:
-            item = stack.pop()
-            if isinstance(item, nodes.Name):
-                found = scope.get(item.name)
-                if found is not item.dtype:
-                    known = found is not None
-                    self.rule("a name is defined before its use", known, item)
-                    same = found == item.dtype
-                    self.rule("a name has the dtype of its definition", same, item)
-            elif isinstance(item, nodes.Apply):
+        for item in stack:  # grows
+            if type(item) is nodes.Name:
+                if scope.get(item.name) is not item.dtype:
+                    self.name(item, scope)
+            elif type(item) is nodes.Apply:
                 self.apply(item)
                 stack += item.arguments
-            elif isinstance(item, nodes.Constant):
-                fits = isinstance(item.value, _VALUES[item.dtype.kind])
-                self.rule("a constant has a value of its dtype", fits, item)
-            elif isinstance(item, nodes.Cast):
-                differs = item.argument.dtype != item.dtype
-                self.rule("a cast changes the dtype", differs, item)
+            elif type(item) is nodes.Constant:
+                if not isinstance(item.value, _VALUES[item.dtype.kind]):
+                    self.rule("a constant has a value of its dtype", False, item)
+            elif type(item) is nodes.Cast:
+                if item.argument.dtype == item.dtype:
+                    self.rule("a cast changes the dtype", False, item)
                 stack.append(item.argument)
-            elif isinstance(item, nodes.Select):
+            elif type(item) is nodes.Select:
                 boolean = item.condition.dtype == BOOL
                 self.rule("a condition is a bool", boolean, item)
                 sides = (item.when_true.dtype, item.when_false.dtype)
                 same = sides == (item.dtype, item.dtype)
                 self.rule("both sides of a select have its dtype", same, item)
                 stack += (item.condition, item.when_true, item.when_false)
-            elif isinstance(item, nodes.Index):
+            elif type(item) is nodes.Index:
                 known = item.kind in nodes.INDEX_KINDS and item.axis in (0, 1, 2)
                 self.rule("an index is one of a grid", known, item)
                 self.rule("an index is an integer", item.dtype.kind in "iu", item)
             else:
                 self.element(item.array, item.index, item.dtype, item)
                 stack.append(item.index)
+
+    def name(self, node: nodes.Name, scope: dict[str, DType]) -> None:
+        found = scope.get(node.name)
+        self.rule("a name is defined before its use", found is not None, node)
+        same = found == node.dtype
+        self.rule("a name has the dtype of its definition", same, node)
 
     def apply(self, node: nodes.Apply) -> None:
         inputs = tuple([argument.dtype for argument in node.arguments])
@@ -132,25 +146,29 @@ class _Checker:
     def body(self, body: nodes.Body, scope: dict[str, DType]) -> None:
         """Check statements; what they define is added to ``scope``."""
         for node in body:
-            if isinstance(node, nodes.Let):
-                self.scalar(node.value, scope)
-                self.define(node.name, node.value.dtype, scope, node)
+            if type(node) is nodes.Let:
+                value = node.value
+                self.scalar(value, scope)
+                if node.name in self.taken:
+                    self.rule("names are unique", False, node)
+                self.taken.add(node.name)
+                scope[node.name] = value.dtype
                 self.variables.add(node.name)
-            elif isinstance(node, nodes.Assign):
+            elif type(node) is nodes.Assign:
                 self.scalar(node.value, scope)
                 known = node.name in scope and node.name in self.variables
                 self.rule("only a variable is assigned to", known, node)
                 same = scope[node.name] == node.value.dtype
                 self.rule("a variable keeps its dtype", same, node)
-            elif isinstance(node, (nodes.Store, nodes.Atomic)):
+            elif type(node) is nodes.Store or type(node) is nodes.Atomic:
                 self.scalar(node.index, scope)
                 self.scalar(node.value, scope)
                 self.element(node.array, node.index, node.value.dtype, node)
                 writable = self.arrays[node.array][1]
                 self.rule("only a writable array is stored to", writable, node)
-                if isinstance(node, nodes.Atomic):
+                if type(node) is nodes.Atomic:
                     self.atomic(node, scope)
-            elif isinstance(node, nodes.For):
+            elif type(node) is nodes.For:
                 for bound in (node.start, node.stop, node.step):
                     self.scalar(bound, scope)
                     integer = bound.dtype.kind in "iu"
@@ -161,14 +179,14 @@ class _Checker:
                 inner = dict(scope)
                 self.define(node.name, node.start.dtype, inner, node)
                 self.body(node.body, inner)
-            elif isinstance(node, (nodes.While, nodes.If)):
+            elif type(node) is nodes.While or type(node) is nodes.If:
                 self.scalar(node.condition, scope)
                 boolean = node.condition.dtype == BOOL
                 self.rule("a condition is a bool", boolean, node)
                 self.body(node.body, dict(scope))
-                if isinstance(node, nodes.If):
+                if type(node) is nodes.If:
                     self.body(node.otherwise, dict(scope))
-            elif isinstance(node, nodes.Shared):
+            elif type(node) is nodes.Shared:
                 self.rule("names are unique", node.name not in self.taken, node)
                 self.rule("a shared array has a size", node.size > 0, node)
                 self.taken.add(node.name)

@@ -39,75 +39,81 @@ Notify: TypeAlias = Callable[[nodes.Statement], None]
 
 def children(node: nodes.Scalar) -> tuple[nodes.Scalar, ...]:
     """The operands of an expression."""
-    if isinstance(node, (nodes.Name, nodes.Constant)):
-        return ()
-    if isinstance(node, nodes.Apply):
+    if type(node) is nodes.Apply:
         return node.arguments
-    if isinstance(node, nodes.Cast):
+    if type(node) is nodes.Name or type(node) is nodes.Constant:
+        return ()
+    if type(node) is nodes.Cast:
         return (node.argument,)
-    if isinstance(node, nodes.Select):
+    if type(node) is nodes.Select:
         return (node.condition, node.when_true, node.when_false)
-    if isinstance(node, nodes.Load):
+    if type(node) is nodes.Load:
         return (node.index,)
     return ()
 
 
 def with_children(node: nodes.Scalar, operands: list[nodes.Scalar]) -> nodes.Scalar:
     """The same expression over other operands."""
-    if isinstance(node, nodes.Apply):
+    if type(node) is nodes.Apply:
         return nodes.Apply(node.primitive, tuple(operands), node.dtype)
-    if isinstance(node, nodes.Cast):
+    if type(node) is nodes.Cast:
         return nodes.Cast(operands[0], node.dtype)
-    if isinstance(node, nodes.Select):
+    if type(node) is nodes.Select:
         return nodes.Select(operands[0], operands[1], operands[2], node.dtype)
-    if isinstance(node, nodes.Load):
+    if type(node) is nodes.Load:
         return nodes.Load(node.array, operands[0], node.dtype)
     return node
 
 
 def rebuild(node: nodes.Scalar, change: Rewrite) -> nodes.Scalar:
     """``change`` applied to every part of an expression, operands first."""
+    if type(node) is nodes.Name or type(node) is nodes.Constant:
+        return change(node)
     operands = children(node)
-    if operands:
-        changed = [rebuild(item, change) for item in operands]
-        for new, old in zip(changed, operands, strict=True):
-            if new is not old:
-                node = with_children(node, changed)
-                break
-    return change(node)
+    changed = []
+    same = True
+    for item in operands:
+        if type(item) is nodes.Name or type(item) is nodes.Constant:
+            new = change(item)
+        else:
+            new = rebuild(item, change)
+        if new is not item:
+            same = False
+        changed.append(new)
+    return change(node if same else with_children(node, changed))
 
 
 def rebuild_statement(
     node: nodes.Statement, change: Rewrite, done: Notify | None = None
 ) -> nodes.Statement:
     """``change`` applied to every expression of a statement, bodies included."""
-    if isinstance(node, nodes.Let):
+    if type(node) is nodes.Let:
         value = rebuild(node.value, change)
         return node if value is node.value else nodes.Let(node.name, value)
-    if isinstance(node, nodes.Assign):
+    if type(node) is nodes.Assign:
         return nodes.Assign(node.name, rebuild(node.value, change))
-    if isinstance(node, nodes.Store):
+    if type(node) is nodes.Store:
         index, value = rebuild(node.index, change), rebuild(node.value, change)
         if index is node.index and value is node.value:
             return node
         return nodes.Store(node.array, index, value)
-    if isinstance(node, nodes.Atomic):
+    if type(node) is nodes.Atomic:
         index, value = rebuild(node.index, change), rebuild(node.value, change)
         expected = None if node.expected is None else rebuild(node.expected, change)
         return nodes.Atomic(
             node.operation, node.array, index, value, node.result, expected
         )
-    if isinstance(node, nodes.For):
+    if type(node) is nodes.For:
         start = rebuild(node.start, change)
         stop = rebuild(node.stop, change)
         step = rebuild(node.step, change)
         return nodes.For(
             node.name, start, stop, step, rebuild_body(node.body, change, done)
         )
-    if isinstance(node, nodes.While):
+    if type(node) is nodes.While:
         body = rebuild_body(node.body, change, done)
         return nodes.While(rebuild(node.condition, change), body)
-    if isinstance(node, nodes.If):
+    if type(node) is nodes.If:
         body = rebuild_body(node.body, change, done)
         otherwise = rebuild_body(node.otherwise, change, done)
         return nodes.If(rebuild(node.condition, change), body, otherwise)
@@ -138,27 +144,27 @@ def statements(body: nodes.Body) -> list[nodes.Statement]:
 def _collect(body: nodes.Body, found: list[nodes.Statement]) -> None:
     for node in body:
         found.append(node)
-        if isinstance(node, (nodes.Let, nodes.Store)):
+        if type(node) is nodes.Let or type(node) is nodes.Store:
             continue
-        if isinstance(node, (nodes.For, nodes.While)):
+        if type(node) is nodes.For or type(node) is nodes.While:
             _collect(node.body, found)
-        elif isinstance(node, nodes.If):
+        elif type(node) is nodes.If:
             _collect(node.body, found)
             _collect(node.otherwise, found)
 
 
 def expressions(node: nodes.Statement) -> tuple[nodes.Scalar, ...]:
     """The expressions of a statement itself, not those of its bodies."""
-    if isinstance(node, (nodes.Let, nodes.Assign)):
+    if type(node) is nodes.Let or type(node) is nodes.Assign:
         return (node.value,)
-    if isinstance(node, nodes.Store):
+    if type(node) is nodes.Store:
         return (node.index, node.value)
-    if isinstance(node, nodes.Atomic):
+    if type(node) is nodes.Atomic:
         given = () if node.expected is None else (node.expected,)
         return (node.index, node.value, *given)
-    if isinstance(node, nodes.For):
+    if type(node) is nodes.For:
         return (node.start, node.stop, node.step)
-    if isinstance(node, (nodes.While, nodes.If)):
+    if type(node) is nodes.While or type(node) is nodes.If:
         return (node.condition,)
     return ()
 
@@ -167,9 +173,9 @@ def parts(*given: nodes.Scalar) -> list[nodes.Scalar]:
     """Expressions and everything below them."""
     found = list(given)
     for item in found:  # grows
-        if isinstance(item, (nodes.Name, nodes.Constant)):
+        if type(item) is nodes.Name or type(item) is nodes.Constant:
             continue
-        if isinstance(item, nodes.Apply):
+        if type(item) is nodes.Apply:
             found += item.arguments
         else:
             found += children(item)
@@ -180,7 +186,7 @@ def scalars(kernel: nodes.Kernel) -> list[nodes.Scalar]:
     """Every expression of a kernel, and everything below it."""
     found = list(kernel.results)
     for node in statements(kernel.body):
-        if isinstance(node, nodes.Let):
+        if type(node) is nodes.Let:
             found.append(node.value)
         else:
             found += expressions(node)
@@ -189,19 +195,26 @@ def scalars(kernel: nodes.Kernel) -> list[nodes.Scalar]:
 
 def assigned(body: nodes.Body) -> set[str]:
     """Variables whose value changes after their definition."""
-    return {node.name for node in statements(body) if isinstance(node, nodes.Assign)}
+    return {node.name for node in statements(body) if type(node) is nodes.Assign}
 
 
 def names(*found: nodes.Scalar) -> list[str]:
     """The names that expressions read, each as often as it is read."""
-    return [part.name for part in parts(*found) if isinstance(part, nodes.Name)]
+    read: list[str] = []
+    stack = list(found)
+    for item in stack:  # grows
+        if type(item) is nodes.Name:
+            read.append(item.name)
+        elif type(item) is nodes.Apply:
+            stack += item.arguments
+        elif type(item) is not nodes.Constant:
+            stack += children(item)
+    return read
 
 
 def used(kernel: nodes.Kernel) -> Counter[str]:
     """How often each name is read."""
-    return Counter(
-        [part.name for part in scalars(kernel) if isinstance(part, nodes.Name)]
-    )
+    return Counter([part.name for part in scalars(kernel) if type(part) is nodes.Name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,19 +250,19 @@ def _census(kernel: nodes.Kernel) -> Census:
     casts: set[tuple[DType, DType]] = set()
     found = list(kernel.results)
     for node in statements(kernel.body):
-        if isinstance(node, nodes.Let):
+        if type(node) is nodes.Let:
             found.append(node.value)
         else:
             found += expressions(node)
-            if isinstance(node, nodes.Shared):
+            if type(node) is nodes.Shared:
                 dtypes.add(node.dtype)
     for item in parts(*found):
         # A name has the dtype of its definition.
-        if isinstance(item, nodes.Name):
+        if type(item) is nodes.Name:
             continue
         dtypes.add(item.dtype)
-        if isinstance(item, nodes.Apply):
+        if type(item) is nodes.Apply:
             primitives.add(item.primitive)
-        elif isinstance(item, nodes.Cast):
+        elif type(item) is nodes.Cast:
             casts.add((item.argument.dtype, item.dtype))
     return Census(frozenset(dtypes), frozenset(primitives), frozenset(casts))

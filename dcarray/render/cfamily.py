@@ -20,6 +20,7 @@ from ..kernel.lower import lower
 from ..kernel.missing import replace
 from ..kernel.narrowing import round_early
 from ..kernel.rewrite import inline_single_uses
+from ..kernel.verify import verify
 from ..kernel.walk import statements
 from .dialect import Dialect, code_of
 
@@ -93,7 +94,7 @@ def render_all(kernels: Iterable[nodes.Kernel], dialect: Dialect) -> str:
     for kernel in kernels:
         assert not kernel.results, f"{kernel.name} returns values"
         kernel = entry(kernel, dialect)
-        lowered = round_early(replace(lower(kernel), dialect.missing))
+        lowered = verify(round_early(replace(lower(kernel), dialect.missing)))
         writer = _Writer(inline_single_uses(lowered), dialect)
         functions.append(writer.text())
         helpers |= writer.helpers
@@ -106,15 +107,16 @@ class _Writer:
         self.kernel = kernel
         self.dialect = dialect
         self.reserved = dialect.reserved
+        self.types, self.spellings = dialect.known_types, dialect.known_spellings
         self.lines: list[str] = []
         self.helpers: dict[str, str] = {}
         self.shared = [
-            node for node in statements(kernel.body) if isinstance(node, nodes.Shared)
+            node for node in statements(kernel.body) if type(node) is nodes.Shared
         ]
         self.local = {node.name for node in self.shared}
         self.element: dict[str, DType] = {node.name: node.dtype for node in self.shared}
         for item in kernel.parameters:
-            if isinstance(item, nodes.Array):
+            if type(item) is nodes.Array:
                 self.element[item.name] = item.dtype
 
     # ------------------------------------------------------------------------ text
@@ -140,8 +142,8 @@ class _Writer:
     def packed(self) -> list[str]:
         """The arrays, and one struct that holds all numbers."""
         items = self.kernel.parameters
-        arrays = [item for item in items if isinstance(item, nodes.Array)]
-        numbers = [item for item in items if isinstance(item, nodes.Value)]
+        arrays = [item for item in items if type(item) is nodes.Array]
+        numbers = [item for item in items if type(item) is nodes.Value]
         found = [self.parameter(item, place) for place, item in enumerate(arrays)]
         if numbers:
             kind, name = f"{self.kernel.name}_numbers", "dc_numbers"
@@ -155,7 +157,7 @@ class _Writer:
         return found
 
     def parameter(self, item: nodes.Value | nodes.Array, place: int) -> str:
-        is_array = isinstance(item, nodes.Array)
+        is_array = type(item) is nodes.Array
         template = self.dialect.array if is_array else self.dialect.number
         const = "const " if is_array and not item.writable else ""  # type: ignore[union-attr]
         return template.format(
@@ -177,7 +179,11 @@ class _Writer:
         if variable and dtype.kind == "b":
             return "bool"
         try:
-            return self.dialect.type_of(dtype)
+            return self.types[dtype]
+        except KeyError:
+            pass
+        try:
+            return self.types.setdefault(dtype, self.dialect.type_of(dtype))
         except KeyError:
             raise UnsupportedError(
                 f"{self.kernel.name}: {self.dialect.name} has no {dtype}"
@@ -192,30 +198,30 @@ class _Writer:
         self.lines.append("  " * depth + line)
 
     def statement(self, node: nodes.Statement, depth: int) -> None:
-        if isinstance(node, nodes.Let):
+        if type(node) is nodes.Let:
             kind = self.type_of(node.value.dtype, variable=True)
             value = self.scalar(node.value)
             self.write(depth, f"{kind} {self.name(node.name)} = {value};")
-        elif isinstance(node, nodes.Assign):
+        elif type(node) is nodes.Assign:
             self.write(depth, f"{self.name(node.name)} = {self.scalar(node.value)};")
-        elif isinstance(node, nodes.Store):
+        elif type(node) is nodes.Store:
             self.write(depth, self.store(node))
-        elif isinstance(node, nodes.For):
+        elif type(node) is nodes.For:
             self.count(node, depth)
-        elif isinstance(node, nodes.While):
+        elif type(node) is nodes.While:
             self.write(depth, f"while ({self.scalar(node.condition)}) {{")
             self.body(node.body, depth + 1)
             self.write(depth, "}")
-        elif isinstance(node, nodes.If):
+        elif type(node) is nodes.If:
             self.write(depth, f"if ({self.scalar(node.condition)}) {{")
             self.body(node.body, depth + 1)
             if node.otherwise:
                 self.write(depth, "} else {")
                 self.body(node.otherwise, depth + 1)
             self.write(depth, "}")
-        elif isinstance(node, nodes.Barrier):
+        elif type(node) is nodes.Barrier:
             self.write(depth, self.dialect.barrier)
-        elif isinstance(node, nodes.Atomic):
+        elif type(node) is nodes.Atomic:
             self.write(depth, self.atomic(node))
 
     def store(self, node: nodes.Store) -> str:
@@ -223,10 +229,10 @@ class _Writer:
         place = f"{self.name(node.array)}[{self.scalar(node.index)}]"
         value = node.value
         if dtype.kind == "f" and dtype.itemsize == 2:
-            if isinstance(value, nodes.Constant):
+            if type(value) is nodes.Constant:
                 given = self.constant(nodes.Constant(value.value, SINGLE))
             else:
-                assert isinstance(value, nodes.Cast)
+                assert type(value) is nodes.Cast
                 given = self.scalar(value.argument)
             return self.dialect.functions["store_half"].format(
                 given, name=self.name(node.array), index=self.scalar(node.index)
@@ -245,7 +251,7 @@ class _Writer:
         narrow = dtype.itemsize < 4
         kind = self.type_of(np.dtype(np.int64) if narrow else dtype)
         counter = f"{name}_wide" if narrow else name
-        if isinstance(node.step, nodes.Constant):
+        if type(node.step) is nodes.Constant:
             ahead = f"{counter} {'<' if node.step.value > 0 else '>'} {stop}"  # type: ignore[operator]
             if node.step.value == 0:
                 ahead = "false"
@@ -278,27 +284,27 @@ class _Writer:
 
     # ----------------------------------------------------------------- expressions
     def scalar(self, node: nodes.Scalar) -> str:
-        if isinstance(node, nodes.Name):
+        if type(node) is nodes.Name:
             return self.name(node.name)
-        if isinstance(node, nodes.Apply):
+        if type(node) is nodes.Apply:
             return self.apply(node)
-        if isinstance(node, nodes.Constant):
+        if type(node) is nodes.Constant:
             return self.constant(node)
-        if isinstance(node, nodes.Index):
+        if type(node) is nodes.Index:
             place = self.dialect.places[node.kind].format(
                 axis=node.axis, letter="xyz"[node.axis]
             )
             return f"({self.type_of(node.dtype)})({place})"
-        if isinstance(node, nodes.Load):
+        if type(node) is nodes.Load:
             return self.load(node)
-        if isinstance(node, nodes.Select):
+        if type(node) is nodes.Select:
             condition, x, y = (
                 self.scalar(item)
                 for item in (node.condition, node.when_true, node.when_false)
             )
             return f"({condition} ? {x} : {y})"
         source = node.argument
-        if isinstance(source, nodes.Load) and _is_half(source.dtype):
+        if type(source) is nodes.Load and _is_half(source.dtype):
             return self.scalar(source)  # a load makes a float of it
         return self.cast(self.scalar(source), source.dtype, node.dtype)
 
@@ -327,7 +333,7 @@ class _Writer:
                 text += ".0"
             return f"({text}{suffix})" if text[0] == "-" else text + suffix
         number = int(value)  # type: ignore[arg-type]
-        if node.dtype.kind == "i" and number == np.iinfo(node.dtype).min:
+        if node.dtype.kind == "i" and -number == 1 << 8 * node.dtype.itemsize - 1:
             return f"(({kind})(-{-(number + 1)}{suffix} - 1))"
         if node.dtype.itemsize < 4:
             return f"(({kind}){number})"
@@ -346,58 +352,60 @@ class _Writer:
         return f"(({kind})({text}))"
 
     def apply(self, node: nodes.Apply) -> str:
-        given = [self.scalar(item) for item in node.arguments]
-        first = node.arguments[0].dtype
-        name = node.primitive
+        given = []
+        for item in node.arguments:
+            if type(item) is nodes.Name and item.name not in self.reserved:
+                given.append(item.name)
+            else:
+                given.append(self.scalar(item))
+        key = (node.primitive, node.arguments[0].dtype, node.dtype)
+        spell = self.spellings.get(key)
+        if spell is None:
+            spell = self.spellings[key] = self.spelling(*key).format
+        return spell(*given)
+
+    def spelling(self, name: str, first: DType, result: DType) -> str:
+        """The template of an operation whose first operand has the dtype ``first``."""
+        kind = self.type_of(result, variable=True)
         template = self.dialect.template(name, first)
         if template:
-            return template.format(*given, T=self.type_of(node.dtype, variable=True))
+            return template.replace("{T}", kind)
         if name == "popcount":
-            text = self.dialect.functions["popcount"].format(*given)
-            return f"(({self.type_of(node.dtype)})({text}))"
-        kind = first.kind
-        if kind == "f" and name in _INFIX:
-            return f"({given[0]} {_INFIX[name]} {given[1]})"
-        if kind == "b":
-            return self.logic(name, given)
-        if name == "negative" and kind == "f":
-            return f"(-{given[0]})"
-        if kind in "iu":
-            return self.integer(name, given, node)
+            template = self.dialect.functions["popcount"]
+            return f"(({self.type_of(result)})({template}))"
+        if first.kind == "f" and name in _INFIX:
+            return f"({{0}} {_INFIX[name]} {{1}})"
+        if first.kind == "f" and name == "negative":
+            return "(-{0})"
+        if first.kind == "b" and name == "invert":
+            return "(!{0})"
+        if first.kind == "b" and name in _INFIX:
+            # On bools, C's bit operations give ints that are 0 or 1.
+            return f"(bool)({{0}} {_INFIX[name]} {{1}})"
+        if first.kind in "iu":
+            return self.integer(name, first, result)
         raise UnsupportedError(
             f"{self.kernel.name}: {self.dialect.name} cannot spell {name} of {first}"
         )
 
-    def logic(self, name: str, given: list[str]) -> str:
-        if name == "invert":
-            return f"(!{given[0]})"
-        if name in _INFIX:
-            # On bools, C's bit operations give ints that are 0 or 1.
-            return f"(bool)({given[0]} {_INFIX[name]} {given[1]})"
-        raise UnsupportedError(f"{self.kernel.name}: {name} of bools")
-
-    def integer(self, name: str, given: list[str], node: nodes.Apply) -> str:
-        dtype = node.arguments[0].dtype
-        kind = self.type_of(node.dtype, variable=True)
-        if name in _WRAPPING and node.dtype.kind == "i":
-            unsigned = self.type_of(np.dtype(f"u{max(4, dtype.itemsize)}"))
-            parts = [f"({unsigned}){item}" for item in given]
+    def integer(self, name: str, first: DType, result: DType) -> str:
+        kind = self.type_of(result, variable=True)
+        unsigned = self.type_of(np.dtype(f"u{max(4, first.itemsize)}"))
+        if name in _WRAPPING and result.kind == "i":
             if name == "negative":
-                return f"(({kind})(0 - {parts[0]}))"
-            return f"(({kind})({parts[0]} {_INFIX[name]} {parts[1]}))"
+                return f"(({kind})(0 - ({unsigned}){{0}}))"
+            return f"(({kind})(({unsigned}){{0}} {_INFIX[name]} ({unsigned}){{1}}))"
         if name == "negative":
-            return f"(({kind})(0 - {given[0]}))"
+            return f"(({kind})(0 - {{0}}))"
         if name == "invert":
-            return f"(({kind})(~{given[0]}))"
+            return f"(({kind})(~{{0}}))"
         if name == "absolute":
-            unsigned = self.type_of(np.dtype(f"u{max(4, dtype.itemsize)}"))
-            negated = f"({kind})(0 - ({unsigned}){given[0]})"
-            return f"({given[0]} < 0 ? {negated} : {given[0]})"
+            return f"({{0}} < 0 ? ({kind})(0 - ({unsigned}){{0}}) : {{0}})"
         if name in _INFIX:
-            text = f"({given[0]} {_INFIX[name]} {given[1]})"
-            return text if node.dtype.kind == "b" else f"(({kind}){text})"
+            text = f"({{0}} {_INFIX[name]} {{1}})"
+            return text if result.kind == "b" else f"(({kind}){text})"
         raise UnsupportedError(
-            f"{self.kernel.name}: {self.dialect.name} cannot spell {name} of {dtype}"
+            f"{self.kernel.name}: {self.dialect.name} cannot spell {name} of {first}"
         )
 
 

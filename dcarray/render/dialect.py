@@ -128,16 +128,20 @@ class Dialect:
     def template(self, primitive: str, dtype: DType) -> str:
         """The template of a primitive of arguments of a dtype; empty if none is
         given."""
-        found = self._templates.get((primitive, dtype))
-        if found is None:
-            found = self.functions.get(f"{primitive}:{code_of(dtype)}", "")
-            if not found and dtype.kind == "f":
-                found = self.functions.get(primitive, "")
-            self._templates[primitive, dtype] = found
+        found = self.functions.get(f"{primitive}:{code_of(dtype)}", "")
+        if not found and dtype.kind == "f":
+            found = self.functions.get(primitive, "")
         return found
 
     @cached_property
-    def _templates(self) -> dict[tuple[str, DType], str]:
+    def known_types(self) -> dict[DType, str]:
+        """What `type_of` was found to be."""
+        return {}
+
+    @cached_property
+    def known_spellings(self) -> dict[tuple[str, DType, DType], Callable[..., str]]:
+        """How operations were found to be spelled, by the primitive and the dtypes of
+        its first operand and of its result."""
         return {}
 
     @cached_property
