@@ -9,6 +9,7 @@
     │       ├── LaunchError          a kernel did not start, or failed while it ran
     │       ├── OutOfMemoryError     (also a MemoryError)
     │       ├── DeviceLostError      the device will not answer again
+    │       ├── CaptureError         a function cannot become a graph, see graph()
     │       └── ValidationError      two devices disagree, see config(validate=...)
     ├── ValueError
     │   ├── DeviceMismatchError      one operation, two named devices
@@ -29,6 +30,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "CaptureError",
     "CompileError",
     "ConfigError",
     "DTypeError",
@@ -127,6 +129,10 @@ class OutOfMemoryError(DeviceError, MemoryError):
 
 class DeviceLostError(DeviceError):
     """The device will not answer again in this process."""
+
+
+class CaptureError(DeviceError):
+    """A function that is captured does what a graph of launches cannot repeat."""
 
 
 class ValidationError(DeviceError):

@@ -10,18 +10,21 @@ import numpy as np
 
 from ...errors import DeviceError, LaunchError, OutOfMemoryError
 from ...kernel.nodes import Kernel
+from ...layout import Layout
 from ...render.cuda import CUDA
 from ..base import DeviceProperties, Rates
 from ..grid import GridBackend, GridView, Limits
 from ..grid.groups import halved
 from ..grid.tuning import group_items
-from ..pool import Pool
 from ..recording import Entry
 from .building import Builder
+from .capture import Graph, captured
 from .driver import OUT_OF_MEMORY, count, failure, failures, lost, properties, runtime
 from .functions import Function
-from .library import CudaLibrary, product
-from .memory import Block
+from .library import CudaLibrary, borrowed, product
+from .memory import Block, DevicePool
+from .streams import LEGACY, Stream, Streams
+from .transfers import Transfers
 
 __all__ = ["CudaBackend"]
 
@@ -29,6 +32,9 @@ HostArray = np.ndarray[Any, Any]
 
 DTYPES = "?bBhHiIlLqQefdFD"
 PRODUCTS = frozenset("efdFD")
+PEER_ALREADY = 704
+"""cudaErrorPeerAccessAlreadyEnabled."""
+
 RATES = Rates(5e-6, 2e12, 2e13, 1e-5, 2e10)
 """Before anything is measured: launch, bandwidth, operations, transfers."""
 
@@ -36,8 +42,8 @@ RATES = Rates(5e-6, 2e12, 2e13, 1e-5, 2e10)
 class CudaBackend(GridBackend):
     """One device of CUDA.
 
-    Everything is launched on the stream that CuPy and PyTorch use by default, so that
-    memory which passes between them is in order.
+    Work goes to the current stream, see `streams`: by default the one that CuPy and
+    PyTorch use by default, so that memory which passes between them is in order.
 
     Parameters
     ----------
@@ -87,9 +93,10 @@ class CudaBackend(GridBackend):
             ahead=2,
             coalesces=True,
         )
-        self.pool: Pool[int] = Pool(
-            self.device, self._allocate, self._free, self._clear
-        )
+        self.streams = Streams(self.device, self._enter)
+        self.pool = DevicePool(self.device, self._allocate, self._free, self._clear)
+        self._transfers = Transfers(self)
+        self._peers: dict[str, bool] = {}
         self._builder = Builder(self.device, (int(found["major"]), int(found["minor"])))
         self.native: Mapping[str, Callable[..., Any]] = CudaLibrary(self)
 
@@ -137,6 +144,7 @@ class CudaBackend(GridBackend):
             raise failure(error, self.device, DeviceError) from None
 
     def _free(self, pointer: int) -> None:
+        self.streams.passed.pop(pointer, None)
         try:
             self._enter()
             self._runtime.free(pointer)
@@ -145,44 +153,148 @@ class CudaBackend(GridBackend):
                 raise failure(error, self.device, DeviceError) from None
 
     def _clear(self, pointer: int, nbytes: int) -> None:
+        stream = self.streams.current
         self._enter()
-        self._runtime.memsetAsync(pointer, 0, nbytes, 0)
+        self.streams.settle(pointer, stream)
+        self._runtime.memsetAsync(pointer, 0, nbytes, stream.pointer)
 
     def allocate(self, nbytes: int) -> Block:
         """A block of ``nbytes`` from the pool; it goes back when it dies.
 
-        Kernels and copies run in the order of their launches, so a block that comes
-        back may be used again at once.
+        Kernels and copies of one stream run in the order of their launches, so a block
+        that comes back may be used again there at once.
         """
-        pointer, size = self.pool.rent(nbytes)
-        return Block(self.pool, pointer, size, nbytes)
+        streams = self.streams
+        if not streams.several:
+            pointer, size = self.pool.rent(nbytes)
+            return Block(self.pool, pointer, size, nbytes, streams, streams.main)
+        stream = streams.current
+        pointer, size = self.pool.rent_in(nbytes, stream.lane)
+        with streams.entered():
+            streams.settle(pointer, stream)
+            if not stream.lane:
+                streams.order(streams.main, stream)
+        block = Block(self.pool, pointer, size, nbytes, streams, stream)
+        if stream.capture is not None:
+            stream.capture.own[id(block)] = block
+        return block
 
     def upload(self, source: HostArray, target: Any) -> None:
-        """Copy bytes of the host."""
-        if source.size:
+        """Copy bytes of the host.
+
+        Raises
+        ------
+        CaptureError
+            A function is being captured.
+        """
+        if not source.size:
+            return
+        stream = self.streams.current
+        if stream.capture is not None:
+            stream.capture.refuse(
+                "brings data of the host to the device",
+                "make the array before, or pass it to the function",
+            )
+        with self.streams.entered():
+            self.streams.writing(target, stream)
             source = np.ascontiguousarray(source)
-            kind = self._runtime.memcpyHostToDevice
-            self._copy(target.pointer, source.ctypes.data, source.nbytes, kind)
+            self._transfers.upload(source, target.pointer, stream)
 
     def download(self, source: Any, target: HostArray) -> None:
-        """Copy bytes to the host."""
+        """Copy bytes to the host, once what makes them has ended.
+
+        Raises
+        ------
+        CaptureError
+            A function is being captured.
+        """
         if not target.size:
             return
+        stream = self.streams.current
+        if stream.capture is not None:
+            stream.capture.refuse(
+                "reads an array on the host",
+                "such values, and shapes that depend on them, differ at each call",
+            )
         received = target
         if not target.flags.c_contiguous:
             received = np.empty(target.shape, target.dtype)
-        kind = self._runtime.memcpyDeviceToHost
-        self._copy(received.ctypes.data, source.pointer, received.nbytes, kind)
+        with self.streams.entered():
+            self.streams.reading(source, stream)
+            self._transfers.download(source.pointer, received, stream)
         if received is not target:
             target[...] = received
 
-    def _copy(self, target: int, source: int, nbytes: int, kind: int) -> None:
-        """Copy, once all that was launched has ended."""
-        try:
-            self._enter()
-            self._runtime.memcpy(target, source, nbytes, kind)
-        except self._failures as error:
-            raise failure(error, self.device, DeviceError) from None
+    def copy(self, source: Any, start: int, target: Block, nbytes: int) -> None:
+        """Copy bytes of a block, from ``start`` on, to the beginning of another one."""
+        streams = self.streams
+        stream = streams.current
+        with streams.entered():
+            streams.use(source, False, stream)
+            streams.use(target, True, stream)
+            self._runtime.memcpyAsync(
+                *(target.pointer, source.pointer + start, nbytes),
+                *(self._runtime.memcpyDeviceToDevice, stream.pointer),
+            )
+
+    def receive(self, other: Any, source: Any, target: Block, nbytes: int) -> bool:
+        """Copy bytes from another device without the host; whether that is possible."""
+        if not isinstance(other, CudaBackend):
+            return False
+        here, there = self.streams.current, other.streams.current
+        if here.capture is not None or there.capture is not None:
+            return False
+        with other.streams.entered():
+            other.streams.reading(source, there)
+        with self.streams.entered():
+            self._reach(other)
+            self.streams.writing(target, here)
+            self.streams.order(there, here)
+            self._runtime.memcpyPeerAsync(
+                *(target.pointer, self.index, source.pointer, other.index),
+                *(nbytes, here.pointer),
+            )
+        with other.streams.entered():
+            other.streams.order(here, there)  # the block may be written after that
+        return True
+
+    def _reach(self, other: CudaBackend) -> None:
+        """Let this device read the other one's memory itself, where it can."""
+        if other.device in self._peers:
+            return
+        can = bool(self._runtime.deviceCanAccessPeer(self.index, other.index))
+        if can:
+            try:
+                self._runtime.deviceEnablePeerAccess(other.index)
+            except self._failures as error:
+                if getattr(error, "status", None) != PEER_ALREADY:
+                    raise
+        self._peers[other.device] = can
+
+    # ----------------------------------------------------------------------- exchange
+    def hand_over(self, memory: Any, stream: int | None) -> None:
+        """Somebody else is going to use a block; see `Exchanging`."""
+        self.streams.hand_over(memory, stream)
+
+    def takes_over(self) -> int:
+        """The stream on which foreign memory has to be ready; see `Exchanging`."""
+        return self.streams.current.pointer or LEGACY
+
+    def adopted(self, foreign: Any) -> tuple[Any, Layout, np.dtype[Any]]:
+        """Foreign memory; see `Exchanging`."""
+        with self.streams.entered():
+            view = borrowed(self, foreign)
+        return view.memory, view.layout, view.dtype
+
+    def stream(self, foreign: Any = None) -> Stream:
+        """A new stream, or somebody else's; see `Streaming`."""
+        if foreign is None:
+            return self.streams.new()
+        return self.streams.of(_address_of(foreign), foreign)
+
+    def captured(self, function: Callable[[], Any]) -> tuple[Any, Graph]:
+        """A graph of what a function launches; see `Capturing`."""
+        return captured(self, function)
 
     def dlpack_handle(self, memory: Any) -> int:
         """The address of a block."""
@@ -227,10 +339,16 @@ class CudaBackend(GridBackend):
             return self._refuse_uneven(kernel, grid, group)
         given = [x.pointer if hasattr(x, "pointer") else x for x in arguments]
         self._enter()
+        stream = 0
         try:
+            if self.streams.several:
+                stream = self.streams.using(arguments, function.writes).pointer
             with function.lock:
                 function.pack(*given)
-                self._launch(function.handle, *blocks, x, y, z, 0, 0, 0, function.extra)
+                self._launch(
+                    *(function.handle, *blocks, x, y, z),
+                    *(0, stream, 0, function.extra),
+                )
         except self._failures as error:
             raise failure(
                 error, self.device, kernel=kernel.name, grid=tuple(grid)
@@ -256,7 +374,12 @@ class CudaBackend(GridBackend):
         ------
         OutOfMemoryError, LaunchError, DeviceLostError
             Some of it failed.
+        CaptureError
+            A function is being captured.
         """
+        capture = self.streams.current.capture
+        if capture is not None:
+            capture.refuse("waits for the device", "wait after the call")
         try:
             self._enter()
             self._runtime.deviceSynchronize()
@@ -267,3 +390,27 @@ class CudaBackend(GridBackend):
                 else LaunchError
             )
             raise failure(error, self.device, kind) from None
+
+
+def _address_of(foreign: Any) -> int:
+    """The address of a stream, as the libraries for CUDA say it.
+
+    Raises
+    ------
+    TypeError
+        It is no stream.
+    """
+    if isinstance(foreign, int):
+        return foreign
+    protocol = getattr(foreign, "__cuda_stream__", None)
+    if protocol is not None:
+        found = protocol() if callable(protocol) else protocol
+        return int(found[1])
+    for name in ("cuda_stream", "ptr", "handle"):
+        found = getattr(foreign, name, None)
+        if found is not None:
+            return int(found)
+    raise TypeError(
+        f"stream: got {type(foreign).__name__}, takes a stream of CuPy or PyTorch, its "
+        "address, or an object with __cuda_stream__"
+    )

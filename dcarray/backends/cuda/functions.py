@@ -56,6 +56,8 @@ class Function:
         What the driver is given instead of a list of arguments.
     lock : Lock
         Held from `pack` until the driver has its copy.
+    writes : tuple of bool
+        Which of its arguments it may write.
     """
 
     __slots__ = (
@@ -67,6 +69,7 @@ class Function:
         "module",
         "most",
         "pack",
+        "writes",
     )
 
     def __init__(self, module: Any, kernel: Kernel) -> None:
@@ -76,6 +79,9 @@ class Function:
         self.handle = int(module.get_function(kernel.name).ptr)
         self.most = int(driver.funcGetAttribute(_MOST_THREADS, self.handle))
         self.is_free = is_free(kernel)
+        self.writes = tuple(
+            [isinstance(x, Array) and x.writable for x in kernel.parameters]
+        )
         self.lock = threading.Lock()
         packed = struct.Struct("@" + "".join([_code(x) for x in kernel.parameters]))
         content = ctypes.create_string_buffer(max(packed.size, 1))

@@ -18,12 +18,13 @@ from ...layout import Layout
 from ..grid.library import GridLibrary
 from ..grid.views import GridView
 from .driver import failure, failures
-from .memory import Borrowed
+from .memory import Block, Borrowed
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
+    from .streams import Stream
 
-__all__ = ["CudaLibrary", "as_cupy", "from_cupy", "inside", "product"]
+__all__ = ["CudaLibrary", "as_cupy", "borrowed", "from_cupy", "inside", "product"]
 
 TRANSFORMS = (
     *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"),
@@ -34,6 +35,9 @@ SOLVERS = (
     *("qr", "slogdet", "solve", "svd"),
 )
 
+ALIGNED = 256
+"""Addresses that CUDA gives are multiples of it."""
+
 Row = Callable[..., Any]
 
 
@@ -42,25 +46,48 @@ def as_cupy(backend: CudaBackend, x: GridView) -> Any:
     import cupy
 
     memory = x.memory
+    streams = backend.streams
+    if streams.several:
+        streams.use(memory, False, streams.current)
     held = cupy.cuda.UnownedMemory(memory.pointer, memory.nbytes, memory, backend.index)
     pointer = cupy.cuda.MemoryPointer(held, x.layout.offset)
     return cupy.ndarray(x.shape, x.dtype, pointer, x.layout.strides)
 
 
 def from_cupy(x: Any) -> GridView:
-    """An array of CuPy's as a view of memory that it owns."""
-    strides = tuple(x.strides)
-    low = sum([min(0, (n - 1) * s) for n, s in zip(x.shape, strides, strict=True)])
-    if 0 in x.shape:
-        low = 0
-    pointer = int(x.data.ptr) + low
-    span = Layout(tuple(x.shape), strides, -low).span(x.dtype.itemsize)
-    nbytes = max(1, span[1])
-    return GridView(
-        Borrowed(pointer, nbytes, x),
-        Layout(tuple(x.shape), strides, -low),
-        np.dtype(x.dtype),
-    )
+    """An array of CuPy's as a view of its memory: a block of ours, usually."""
+    shape, strides = tuple(x.shape), tuple(x.strides)
+    block = getattr(x.data.mem, "_owner", None)
+    if isinstance(block, Block):
+        start = int(x.data.ptr) - block.pointer
+        return GridView(block, Layout(shape, strides, start), np.dtype(x.dtype))
+    return _of_foreign(x, None)
+
+
+def borrowed(backend: CudaBackend, foreign: Any) -> GridView:
+    """What somebody else has on the device: a capsule of DLPack's, which is ready on
+    our current stream, or an object with ``__cuda_array_interface__``."""
+    import cupy
+
+    stream = backend.streams.current
+    with cupy.cuda.Device(backend.index), stream.of_cupy:
+        if hasattr(foreign, "__cuda_array_interface__"):
+            x = cupy.asarray(foreign)
+        else:
+            x = cupy.from_dlpack(foreign)
+    return _of_foreign(x, stream)
+
+
+def _of_foreign(x: Any, writer: Stream | None) -> GridView:
+    shape, strides = tuple(x.shape), tuple(x.strides)
+    first = int(x.data.ptr)
+    low = 0
+    if 0 not in shape:
+        low = sum([min(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True)])
+    base = (first + low) // ALIGNED * ALIGNED  # kernels take blocks to begin like that
+    layout = Layout(shape, strides, first - base)
+    nbytes = max(1, layout.span(x.dtype.itemsize)[1])
+    return GridView(Borrowed(base, nbytes, x, writer), layout, np.dtype(x.dtype))
 
 
 class CudaLibrary(Mapping[str, Callable[..., Any]]):
@@ -102,7 +129,7 @@ def inside(backend: CudaBackend) -> Iterator[None]:
 
     with (
         cupy.cuda.Device(backend.index),
-        cupy.cuda.Stream.null,
+        backend.streams.current.of_cupy,
         cupy.cuda.using_allocator(allocate),
         cupyx.errstate(linalg="raise"),
     ):

@@ -4,38 +4,105 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..pool import Pool
+from ..pool import Pool, size_class
+from .streams import Stream, Streams
 
-__all__ = ["Block", "Borrowed"]
+__all__ = ["Block", "Borrowed", "DevicePool"]
+
+
+class DevicePool(Pool[int]):
+    """The pool of a device, which keeps the blocks of its streams apart.
+
+    A block's size is a multiple of 512 and the number of its lane: so blocks of one
+    lane are found by the requests of that lane alone.
+    """
+
+    def rent_in(self, nbytes: int, lane: int) -> tuple[int, int]:
+        """A block of a lane; see `Pool.rent`."""
+        if not lane:
+            return self.rent(nbytes)
+        size = size_class(nbytes) + lane
+        self._sizes[size] = size
+        return self.rent(size)
 
 
 class Block:
-    """A block of the device's memory; it goes back to the pool when it dies."""
+    """A block of the device's memory; it goes back to the pool when it dies.
 
-    __slots__ = ("__weakref__", "_home", "_size", "nbytes", "pointer")
+    Attributes
+    ----------
+    pointer, nbytes : int
+    writer : Stream
+        Who wrote it last.
+    readers : tuple of Stream
+        Who read it since.
+    """
 
-    def __init__(self, home: Pool[int], pointer: int, size: int, nbytes: int) -> None:
+    __slots__ = (
+        "__weakref__",
+        "_home",
+        "_size",
+        "_streams",
+        "nbytes",
+        "pointer",
+        "readers",
+        "writer",
+    )
+
+    def __init__(
+        self,
+        home: DevicePool,
+        pointer: int,
+        size: int,
+        nbytes: int,
+        streams: Streams,
+        writer: Stream,
+    ) -> None:
         self._home = home
         self._size = size
+        self._streams = streams
         self.pointer = pointer
         self.nbytes = nbytes
+        self.writer = writer
+        self.readers: tuple[Stream, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{self.nbytes} bytes on {self._home.device}>"
 
     def __del__(self) -> None:
+        streams = self._streams
+        if streams.several:
+            users = (self.writer, *self.readers)
+            lane = self._size % 512
+            # The stream of lane 0 is the default one, whose address is 0.
+            if any([s.lane != lane or (s.pointer and not lane) for s in users]):
+                streams.passed[self.pointer] = users
         self._home.give_back(self.pointer, self._size)
 
 
 class Borrowed:
-    """Memory that something else owns, which lives as long as this does."""
+    """Memory that something else owns, which lives as long as this does.
 
-    __slots__ = ("__weakref__", "nbytes", "owner", "pointer")
+    Attributes
+    ----------
+    pointer, nbytes : int
+    owner : object
+    writer : Stream or None
+        As of `Block`; None is the default stream.
+    readers : tuple of Stream
+        As of `Block`.
+    """
 
-    def __init__(self, pointer: int, nbytes: int, owner: Any) -> None:
+    __slots__ = ("__weakref__", "nbytes", "owner", "pointer", "readers", "writer")
+
+    def __init__(
+        self, pointer: int, nbytes: int, owner: Any, writer: Stream | None = None
+    ) -> None:
         self.pointer = pointer
         self.nbytes = nbytes
         self.owner = owner
+        self.writer = writer
+        self.readers: tuple[Stream, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{self.nbytes} bytes of {type(self.owner).__name__}>"
