@@ -16,27 +16,38 @@ from dcarray.backends.registry import install, remove
 from dcarray.errors import UnsupportedError
 from dcarray.ops import neural
 from dcarray.ops.spec import Op
+from tests.metal_simulator import Simulator, installed
+from tests.metal_simulator.library import compiler
 
 from .interpreted_device import InterpretedBackend
 
 OPENCL = "opencl:0"
+SETTINGS = {"fallback": "error", "implicit_transfer": "allow"}
 
 
 @pytest.fixture(params=["grid:0", OPENCL])
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
-    settings = {"fallback": "error", "implicit_transfer": "allow"}
     if request.param == OPENCL:
         pytest.importorskip("pyopencl")
         if OPENCL not in [str(device) for device in dc.devices()]:
             pytest.skip("there is no OpenCL device")
-        with dc.config(**settings):
+        with dc.config(**SETTINGS):
             yield OPENCL
         return
     made = InterpretedBackend()
     install(made)
-    with dc.config(**settings):
+    with dc.config(**SETTINGS):
         yield made.device
     remove(made.device)
+
+
+@pytest.fixture
+def metal() -> Iterator[str]:
+    if not compiler():
+        pytest.skip("needs g++")
+    with installed(Simulator()), dc.config(**SETTINGS):
+        yield "metal:0"
+        remove("metal:0")
 
 
 def check(device: str, row: Op, *given: Any, **options: Any) -> None:
@@ -295,3 +306,14 @@ def test_embedding_gradient(device: str, code: str) -> None:
     check(device, neural.EMBEDDING_GRADIENT, g, places, count=11)
     nothing = np.zeros((0,), np.int64)
     check(device, neural.EMBEDDING_GRADIENT, g[0, :0], nothing, count=2)
+
+
+# ---------------------------------------------------------------------- simulated Metal
+def test_convolution_in_tiles_on_metal(metal: str) -> None:
+    # A division by the terms of an element that sees nothing ends the program.
+    convolved(metal, 2, windows(2)[1], 2, True, "f", (9, 10))
+    convolved(metal, 2, windows(2)[0], 1, False, "f", (9, 10))
+
+
+def test_attention_on_metal(metal: str) -> None:
+    test_attention(metal, "?", True)

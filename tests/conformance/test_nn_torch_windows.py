@@ -23,6 +23,9 @@ def wide(x: Any) -> Any:
 
 
 # ------------------------------------------------------------------------- convolution
+# Devices compute with many channels, in each group and on both sides, in tiles.
+each_width = pytest.mark.parametrize("inputs,outputs", [(4, 6), (18, 20)])
+
 GRID = [
     (axes, kernel, stride, padding, dilation, groups)
     for axes, kernel, stride, padding, dilation, groups in itertools.product(
@@ -34,6 +37,7 @@ GRID = [
 
 @each_layout
 @each_dtype
+@each_width
 @pytest.mark.parametrize("axes,kernel,stride,padding,dilation,groups", GRID)
 def test_convolution(
     axes: int,
@@ -42,14 +46,16 @@ def test_convolution(
     padding: Any,
     dilation: int,
     groups: int,
+    inputs: int,
+    outputs: int,
     dtype: str,
     layout: str,
 ) -> None:
     positions = (9, 7, 6)[:axes]
     taps = (kernel, max(1, kernel - 1), kernel)[:axes]
-    x = drawn(2, 4, *positions, name="x", dtype=dtype)
-    w = drawn(6, 4 // groups, *taps, name="w", dtype=dtype)
-    b = drawn(6, name="b", dtype=dtype)
+    x = drawn(2, inputs, *positions, name="x", dtype=dtype)
+    w = drawn(outputs, inputs // groups, *taps, name="w", dtype=dtype)
+    b = drawn(outputs, name="b", dtype=dtype)
     tx, tw, tb = wide(x), wide(w), wide(b)
     options = {
         "stride": stride,
@@ -64,7 +70,7 @@ def test_convolution(
     ours = [dc.asarray(last(a, layout)) for a in (x, g)]
     dw = dc.asarray(w)
     got = getattr(nn, f"conv{axes}d")(ours[0], dw, bias=dc.asarray(b), **options)
-    terms = 4 * kernel**axes
+    terms = max(inputs, outputs) * kernel**axes
     assert got.dtype == dtype
     near(got, last(want.detach().numpy(), layout), terms)
     back = getattr(nn, f"conv{axes}d_input_gradient")
@@ -85,6 +91,7 @@ TRANSPOSED = [
 
 @each_layout
 @each_dtype
+@each_width
 @pytest.mark.parametrize("axes,kernel,stride,padding,extra,dilation,groups", TRANSPOSED)
 def test_transposed_convolution(
     axes: int,
@@ -94,13 +101,15 @@ def test_transposed_convolution(
     extra: int,
     dilation: int,
     groups: int,
+    inputs: int,
+    outputs: int,
     dtype: str,
     layout: str,
 ) -> None:
     positions = (5, 4, 3)[:axes]
-    x = drawn(2, 4, *positions, name="x", dtype=dtype)
-    w = drawn(4, 6 // groups, *(kernel,) * axes, name="w", dtype=dtype)
-    b = drawn(6, name="b", dtype=dtype)
+    x = drawn(2, inputs, *positions, name="x", dtype=dtype)
+    w = drawn(inputs, outputs // groups, *(kernel,) * axes, name="w", dtype=dtype)
+    b = drawn(outputs, name="b", dtype=dtype)
     tx, tw, tb = wide(x), wide(w), wide(b)
     options: dict[str, Any] = {
         "stride": stride,
@@ -118,7 +127,7 @@ def test_transposed_convolution(
     dw = dc.asarray(w)
     bias = dc.asarray(b)
     got = getattr(nn, name)(ours[0], dw, bias=bias, **options)
-    terms = 6 * kernel**axes
+    terms = max(inputs, outputs) * kernel**axes
     near(got, last(want.detach().numpy(), layout), terms)
     found = getattr(nn, f"{name}_input_gradient")(ours[1], dw, **options)
     near(found, last(tx.grad.numpy(), layout), terms)

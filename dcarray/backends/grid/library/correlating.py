@@ -305,8 +305,12 @@ def _rank(step: int) -> float:
 
 
 def _lengths(number: int, places: Triple, last: bool) -> tuple[int, ...]:
-    """Lengths of the four axes but the slowest."""
-    return (*places[1:], number) if last else places
+    """Lengths of the four axes but the slowest.
+
+    Where there is nothing to add up one of them is 0, by which no kernel may divide.
+    """
+    found = (*places[1:], number) if last else places
+    return tuple([max(1, n) for n in found])
 
 
 def _reach(x: GridView) -> int:
