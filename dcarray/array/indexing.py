@@ -11,7 +11,7 @@ from ..backends.registry import Device
 from ..config import config, current
 from ..dtypes import is_recordable
 from ..layout import Layout, broadcast_shapes, broadcast_strides
-from ..lazy import execute, graph
+from ..lazy import execute, graph, squares
 from ..lazy.graph import Read
 from ..lazy.record import record
 from ..ops.elementwise import CAST, WHERE
@@ -263,6 +263,16 @@ def _assign(view: ArrayState, value: ArrayState) -> None:
     calls.write(view, recorded)
 
 
+def _turned(view: ArrayState, value: ArrayState) -> bool:
+    """Whether the value was the view itself with two axes exchanged, and is stored
+    without a second array."""
+    if view._binding is not value._binding or view._is_shared():
+        return False
+    target = view._read()
+    layout = squares.squares_of(target, value._read())
+    return layout is not None and squares.turn(target, layout, view._device)
+
+
 def _show_instead(x: ArrayState, changed: ArrayState) -> bool:
     """Let an array and its views show another's elements, without a copy; whether that
     is possible: the array is all of its memory, which nobody outside has."""
@@ -330,7 +340,8 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
     if shape != value.shape:
         value = _basic_view(value, (0,) * (value.ndim - len(shape)))
     if view.shape == value.shape:
-        _assign(view, value)
+        if not _turned(view, value):
+            _assign(view, value)
         return
     read = value._read()
     spread = Layout(

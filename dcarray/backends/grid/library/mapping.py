@@ -33,6 +33,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         sets,
         sliding,
         statistics,
+        turning,
         vectors,
     )
 
@@ -53,6 +54,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         random,
         selecting,
         sliding,
+        turning,
     )
     tables = [module.TABLE for module in modules]
     return {name: function for table in tables for name, function in table.items()}
