@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ...kernel.nodes import Apply, Cast, Let, Name, Scalar, Select
+from ...kernel.nodes import Apply, Cast, Constant, Let, Name, Scalar, Select
 from ...kernel.splice import spliced
 from ...ops.bodies import fast_kernel
 from ...ops.program import Inner, Node
@@ -294,6 +294,8 @@ class _Planner:
             body.append(statement)
         body.append(Let(name, value))
         for number, condition in enumerate(conditions):
+            if isinstance(condition, Constant):
+                continue  # never
             body.append(Let(f"{name}.asked{number}", condition))
             asked[number].append(f"{name}.asked{number}")
 

@@ -23,7 +23,10 @@ from ..spec import Op
 
 __all__ = ["FUNCTIONS", "fast_row", "in_force"]
 
-FUNCTIONS = frozenset(("exp",))
+FUNCTIONS = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 sinh "
+    "cosh tanh arcsinh arccosh arctanh cbrt hypot power".split()
+)
 """Names of the operations that have such a body."""
 
 ULP = 2.0

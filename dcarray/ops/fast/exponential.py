@@ -1,16 +1,36 @@
-"""Exponentials: 2**k exp(r), with r = x - k log 2 (W. J. Cody and W. Waite, 1980)."""
+"""Exponentials and hyperbolic functions.
+
+exp(x) = 2**k exp(r), with r = x - k log 2 (W. J. Cody and W. Waite, 1980).  What is a
+difference of exponentials is put together from 2**k, 2**-k, sinh(r) and cosh(r) - 1,
+which lose no digits.
+"""
 
 from __future__ import annotations
 
-from ...kernel.language import LOG2E, Scalar, cast, copysign, fma, is_single
-from .coefficients import EXP_DOUBLE, EXP_SINGLE
-from .parts import magic, magnitude, pattern, polynomial, power_of_two, whole
+from ...kernel.language import LOG2E, Scalar, absolute, cast, copysign, fma, is_single
+from .coefficients import (
+    COSH_DOUBLE,
+    COSH_SINGLE,
+    EXP2_DOUBLE,
+    EXP2_SINGLE,
+    EXP_DOUBLE,
+    EXP_SINGLE,
+    LN2_DOUBLE,
+    LN2_SINGLE,
+    SINH_DOUBLE,
+    SINH_SINGLE,
+)
+from .parts import (
+    clamped,
+    magic,
+    magnitude,
+    pattern,
+    polynomial,
+    power_of_two,
+    whole,
+)
 
-__all__ = ["exp"]
-
-# The logarithm of 2 in two parts; products of the first with k are exact.
-_LN2_SINGLE = (0.693145751953125, 1.428606820309417e-06)
-_LN2_DOUBLE = (0.6931471803691238, 1.9082149292705877e-10)
+__all__ = ["cosh", "exp", "exp2", "expm1", "scaled", "sinh", "tanh"]
 
 
 def scaled(x: Scalar, k: Scalar) -> Scalar:
@@ -21,20 +41,107 @@ def scaled(x: Scalar, k: Scalar) -> Scalar:
     return x * power_of_two(half, x) * power_of_two(k - half, x)
 
 
-def clamped(x: Scalar, limit: float) -> Scalar:
-    """``x`` between ``-limit`` and ``limit``; so is NaN."""
-    return copysign(cast(limit, x), x) if magnitude(x) > pattern(cast(limit, x)) else x
+def reduced(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """r, what it has lost by being rounded, and k."""
+    shifted = fma(x, cast(LOG2E, x), magic(x))
+    k = shifted - magic(x)
+    high, low = LN2_SINGLE if is_single(x) else LN2_DOUBLE
+    most = fma(k, cast(-high, x), x)
+    r = fma(k, cast(-low, x), most)
+    return r, fma(k, cast(-low, x), most - r), whole(shifted)
 
 
 def exp(x: Scalar) -> Scalar:
     inside = clamped(x, 104.0 if is_single(x) else 746.0)
-    shifted = fma(inside, cast(LOG2E, x), magic(x))
-    k = shifted - magic(x)
+    r, _, k = reduced(inside)
     if is_single(x):
-        r = fma(k, cast(-_LN2_SINGLE[1], x), fma(k, cast(-_LN2_SINGLE[0], x), inside))
         rest = polynomial(r, EXP_SINGLE)
     else:
-        r = fma(k, cast(-_LN2_DOUBLE[1], x), fma(k, cast(-_LN2_DOUBLE[0], x), inside))
         rest = polynomial(r, EXP_DOUBLE)
-    found = scaled(1.0 + fma(r * r, rest, r), whole(shifted))
+    found = scaled(1.0 + fma(r * r, rest, r), k)
     return x if x != x else found
+
+
+def exp2(x: Scalar) -> Scalar:
+    inside = clamped(x, 151.0 if is_single(x) else 1076.0)
+    shifted = inside + magic(x)
+    r = inside - (shifted - magic(x))
+    if is_single(x):
+        rest = polynomial(r, EXP2_SINGLE)
+    else:
+        rest = polynomial(r, EXP2_DOUBLE)
+    found = scaled(fma(r, rest, cast(1.0, x)), whole(shifted))
+    return x if x != x else found
+
+
+def expm1(x: Scalar) -> Scalar:
+    low = 20.0 if is_single(x) else 40.0
+    high = 89.0 if is_single(x) else 710.0
+    r, lost, k = reduced(clamped(x, cast(low, x) if pattern(x) < 0 else cast(high, x)))
+    if is_single(x):
+        rest = polynomial(r, EXP_SINGLE)
+    else:
+        rest = polynomial(r, EXP_DOUBLE)
+    more = fma(r * r, rest, lost)
+    m = r + more
+    m_lost = (r - m) + more
+    # Half of it, because 2**k itself may be too large.
+    scale = power_of_two(k - 1, x)
+    found = 2.0 * (fma(scale, m, scale - 0.5) + scale * m_lost)
+    tiny = magnitude(x) < pattern(cast(2.0**-26 if is_single(x) else 2.0**-55, x))
+    return x if x != x or tiny else found
+
+
+def parts(a: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """Half of sinh(a) and half of cosh(a) for ``a >= 0``, each in two parts.
+
+    With d = (2**k - 2**-k) / 4, t = (2**k + 2**-k) / 4, s = sinh(r), c = cosh(r) - 1
+    they are d + (d c + t s) and t + (t c + d s).
+    """
+    r, lost, k = reduced(a)
+    z = r * r
+    if is_single(a):
+        s = r + fma(r * z, polynomial(z, SINH_SINGLE), lost)
+        c = z * polynomial(z, COSH_SINGLE)
+    else:
+        s = r + fma(r * z, polynomial(z, SINH_DOUBLE), lost)
+        c = z * polynomial(z, COSH_DOUBLE)
+    up = power_of_two(k - 2, a)
+    down = power_of_two(-2 - (k if k < 60 else cast(60, k)), a)
+    d = up - down
+    t = up + down
+    d_rest = fma(t, s, d * c) + ((up - d) - down)
+    t_rest = fma(d, s, t * c) + ((up - t) + down)
+    return d, d_rest, t, t_rest
+
+
+def is_tiny(x: Scalar) -> Scalar:
+    """Whether x**2 is nothing beside 1."""
+    return magnitude(x) < pattern(cast(2.0**-13 if is_single(x) else 2.0**-28, x))
+
+
+def sinh(x: Scalar) -> Scalar:
+    limit = 89.6 if is_single(x) else 710.6
+    d, d_rest, _, _ = parts(absolute(clamped(x, limit)))
+    return x if x != x or is_tiny(x) else copysign(2.0 * (d + d_rest), x)
+
+
+def cosh(x: Scalar) -> Scalar:
+    limit = 89.6 if is_single(x) else 710.6
+    _, _, t, t_rest = parts(absolute(clamped(x, limit)))
+    return x if x != x else 2.0 * (t + t_rest)
+
+
+def tanh(x: Scalar) -> Scalar:
+    """The quotient of both, each with what its rounding lost."""
+    inside = absolute(clamped(x, 10.0 if is_single(x) else 20.0))
+    d, d_rest, t, t_rest = parts(inside)
+    top = d + d_rest
+    top_lost = (d - top) + d_rest
+    bottom = t + t_rest
+    bottom_lost = (t - bottom) + t_rest
+    inverse = 1.0 / bottom
+    found = top * inverse
+    rest = fma(-found, bottom, top) + fma(-found, bottom_lost, top_lost)
+    found = fma(rest, inverse, found)
+    return x if x != x or is_tiny(x) else copysign(found, x)

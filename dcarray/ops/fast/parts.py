@@ -9,11 +9,13 @@ floating-point number, without an instruction that vectors may lack.
 from __future__ import annotations
 
 from ...kernel.language import (
+    INFINITY,
     Scalar,
     as_signed,
     as_unsigned,
     bits_to_float,
     cast,
+    copysign,
     exponent_bits,
     float_to_bits,
     fma,
@@ -21,7 +23,17 @@ from ...kernel.language import (
     is_single,
 )
 
-__all__ = ["magic", "magnitude", "pattern", "polynomial", "power_of_two", "whole"]
+__all__ = [
+    "clamped",
+    "is_infinite",
+    "magic",
+    "magnitude",
+    "number",
+    "pattern",
+    "polynomial",
+    "power_of_two",
+    "whole",
+]
 
 
 def polynomial(x: Scalar, coefficients: tuple[float, ...]) -> Scalar:
@@ -33,7 +45,7 @@ def polynomial(x: Scalar, coefficients: tuple[float, ...]) -> Scalar:
 
 
 def pattern(x: Scalar) -> Scalar:
-    """The bits of a number as a signed integer."""
+    """The bits of a number as a signed integer: below 0 for a negative number."""
     return as_signed(float_to_bits(x))
 
 
@@ -41,6 +53,16 @@ def magnitude(x: Scalar) -> Scalar:
     """The bits of the absolute value: they compare like numbers, and NaN is above all
     of them."""
     return pattern(x) & ((1 << (exponent_bits(x) + fraction_bits(x))) - 1)
+
+
+def clamped(x: Scalar, limit: Scalar) -> Scalar:
+    """``x`` between ``-limit`` and ``limit``; so is NaN."""
+    return copysign(cast(limit, x), x) if magnitude(x) > pattern(cast(limit, x)) else x
+
+
+def is_infinite(x: Scalar) -> Scalar:
+    """Whether a number is plus or minus infinity."""
+    return magnitude(x) == pattern(cast(INFINITY, x))
 
 
 def magic(x: Scalar) -> Scalar:
@@ -51,6 +73,11 @@ def magic(x: Scalar) -> Scalar:
 def whole(shifted: Scalar) -> Scalar:
     """The integer in a sum with `magic`."""
     return pattern(shifted) - pattern(magic(shifted))
+
+
+def number(n: Scalar, x: Scalar) -> Scalar:
+    """A small integer as a number of the dtype of ``x``."""
+    return bits_to_float(as_unsigned(n + pattern(magic(x)))) - magic(x)
 
 
 def power_of_two(n: Scalar, x: Scalar) -> Scalar:

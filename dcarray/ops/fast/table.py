@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .exponential import exp
+from .circular import arccos, arcsin, arctan, arctan2, cos, sin, tan
+from .exponential import cosh, exp, exp2, expm1, sinh, tanh
+from .logarithm import arccosh, arcsinh, arctanh, log, log1p, log2, log10
+from .roots import cbrt, hypot, power
 
 __all__ = ["BODIES"]
 
-BODIES: dict[str, Callable[..., Any]] = {"exp": exp}
+BODIES: dict[str, Callable[..., Any]] = {
+    body.__name__: body
+    for body in (
+        *(exp, exp2, expm1, log, log2, log10, log1p),
+        *(sin, cos, tan, arcsin, arccos, arctan, arctan2),
+        *(sinh, cosh, tanh, arcsinh, arccosh, arctanh),
+        *(cbrt, hypot, power),
+    )
+}
