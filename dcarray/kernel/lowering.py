@@ -39,8 +39,12 @@ class Lowering(Writer):
         """The other kernel."""
         parameters: list[nodes.Value | nodes.Array] = []
         for node in self.kernel.parameters:
-            if type(node) is nodes.Array:
-                parameters.append(replace(node, dtype=self.stored(node.dtype)))
+            if isinstance(node, nodes.Array):
+                stored = self.stored(node.dtype)
+                run = node.run
+                if run > 1:
+                    run = run * node.dtype.itemsize // stored.itemsize
+                parameters.append(replace(node, dtype=stored, run=run))
             else:
                 names = self.define(node.name, node.dtype)
                 parameters.extend(nodes.Value(x.name, x.dtype) for x in names)

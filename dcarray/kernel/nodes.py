@@ -259,13 +259,15 @@ class Array:
     """An array parameter; ``writable`` ones may be stored to.
 
     ``apart`` promises that no work item reads from it what another one stores, through
-    this parameter or any other.
+    this parameter or any other; ``run`` that it starts where as many elements, a power
+    of 2, can be read at once.
     """
 
     name: str
     dtype: DType
     writable: bool = False
     apart: bool = False
+    run: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,10 +130,22 @@ class _Writer:
                 type=self.type_of(node.dtype), name=self.name(node.name), size=node.size
             )
             self.lines.append(f"  {declared}")
+        self.alignments()
         self.body(self.kernel.body, 1)
         head = f"{dialect.header} {self.kernel.name}"
         listed = ",\n    ".join(parameters)
         return "\n".join([f"{head}(\n    {listed})\n{{", *self.lines, "}\n"])
+
+    def alignments(self) -> None:
+        for item in self.kernel.parameters:
+            if isinstance(item, nodes.Array) and item.run > 1 and self.dialect.aligned:
+                said = self.dialect.aligned.format(
+                    const="" if item.writable else "const ",
+                    type=self.type_of(item.dtype),
+                    name=self.name(item.name),
+                    bytes=item.run * item.dtype.itemsize,
+                )
+                self.write(1, said)
 
     def positional(self) -> list[str]:
         items = self.kernel.parameters

@@ -158,6 +158,7 @@ CUDA = Dialect(
     atomic=_atomic,
     preamble=_PREAMBLE,
     restrict="__restrict__ ",
+    aligned="{name} = ({const}{type} *)__builtin_assume_aligned({name}, {bytes});",
     suffixes={"f4": "f", "u4": "u", "i8": "LL", "u8": "ULL"},
 )
 """CUDA C++ of compute capability 6.0 and later; a half in memory is its bits."""

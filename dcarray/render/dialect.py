@@ -92,6 +92,10 @@ class Dialect:
         raises `UnsupportedError`.
     restrict : str
         The qualifier of pointers to arrays that nobody else stores to.
+    aligned : str
+        Template of a statement that says where an array starts: ``{const}``,
+        ``{type}``, ``{name}``, ``{bytes}``.  With it the compiler reads and writes
+        neighbours at once.
     missing : frozenset of str
         Primitives that it lacks: their bodies are spelled instead.
     suffixes : mapping of str to str
@@ -112,6 +116,7 @@ class Dialect:
     extra: str = ""
     preamble: str = ""
     restrict: str = ""
+    aligned: str = ""
     missing: frozenset[str] = frozenset()
     suffixes: Mapping[str, str] = field(default_factory=dict)
 

@@ -87,6 +87,34 @@ def test_operands_that_lie_along_other_axes(
     assert turns == backend.limits.coalesces
 
 
+@pytest.mark.parametrize("code", ["f4", "c8", "f2", "u1", "?", "f8"])
+def test_runs(code: str) -> None:
+    """Elements that lie side by side in all operands are read at once."""
+    backend = InterpretedBackend(run=16, coalesces=True)
+    install(backend)
+    try:
+        for shape, row, runs in (
+            ((43,), (43,), True),
+            ((5, 3, 16), (16,), True),
+            ((5, 3, 16), (3, 1), True),
+            ((5, 3, 7), (3, 1), False),
+        ):
+            host, other = ((RNG.random(s) * 10).astype(code) for s in (shape, row))
+            x, y = (dc.asarray(a, device=backend.device) for a in (host, other))
+            backend.launched.clear()
+            assert np.array_equal((x + y).get(), host + other)
+            assert backend.launched == ["map_runs" if runs else "map"]
+            assert np.array_equal((x > y).get(), host > other)
+        x, y = dc.asarray(host, device=backend.device), host
+        backend.launched.clear()
+        assert np.array_equal((x[1:] + x[1:]).get(), y[1:] + y[1:])
+        x = x.reshape(-1)
+        assert np.array_equal((x[1:] + x[1:]).get(), y.ravel()[1:] + y.ravel()[1:])
+        assert "map" in backend.launched
+    finally:
+        remove(backend.device)
+
+
 def test_in_place(backend: InterpretedBackend) -> None:
     host = RNG.random((30, 40))
     x = dc.asarray(host, device=backend.device)

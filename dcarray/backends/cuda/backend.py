@@ -92,6 +92,7 @@ class CudaBackend(GridBackend):
             items=group_items(group, int(found["warpSize"]), True),
             ahead=2,
             coalesces=True,
+            run=16,
         )
         self.streams = Streams(self.device, self._enter)
         self.pool = DevicePool(self.device, self._allocate, self._free, self._clear)

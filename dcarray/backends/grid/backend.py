@@ -45,6 +45,8 @@ class Limits:
         Elements that an item of theirs reads before it computes.
     coalesces : bool
         Whether memory is fast only where neighbours read neighbours, as on a GPU.
+    run : int
+        Bytes that an item reads at once, if that is more than an element.
     """
 
     group: int
@@ -53,6 +55,7 @@ class Limits:
     items: int
     ahead: int = 1
     coalesces: bool = False
+    run: int = 1
 
 
 class GridBackend(ABC):

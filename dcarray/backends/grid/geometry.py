@@ -13,6 +13,7 @@ __all__ = [
     "collapsed",
     "elements",
     "is_wide",
+    "runs",
     "turned_leaves",
 ]
 
@@ -85,6 +86,10 @@ LONG = 16
 """Length of both axes from which it pays to read an operand by squares."""
 
 
+MOST_RUN = 8
+"""Elements that an item takes at once at most."""
+
+
 def turned_leaves(axes: Axes, leaves: int) -> tuple[int, tuple[bool, ...]] | None:
     """The axis along which some of the leaves lie, other than the last one, and which
     of them do; None if there are none."""
@@ -101,3 +106,32 @@ def turned_leaves(axes: Axes, leaves: int) -> tuple[int, tuple[bool, ...]] | Non
         if own:
             found = axis
     return None if found is None else (found, tuple(turned))
+
+
+def runs(axes: Axes, offsets: Sequence[int], sizes: Sequence[int], nbytes: int) -> int:
+    """How many elements lie side by side in all operands, so that they can be read at
+    once; 1 if none do.
+
+    Parameters
+    ----------
+    axes : Axes
+        Their last operand is one that is written.
+    offsets : sequence of int
+    sizes : sequence of int
+        Bytes of an element of each operand.
+    nbytes : int
+        Bytes that can be read at once, from a whole number of them on.
+    """
+    if not axes.lengths or any(row[-1] not in (0, 1) for row in axes.strides):
+        return 1
+    dense = [k for k, row in enumerate(axes.strides) if row[-1]]
+    if not dense:
+        return 1
+    found = min(nbytes // max([sizes[k] for k in dense]), MOST_RUN)
+    last = axes.lengths[-1]
+    if found <= 1 or last < found or (len(axes.lengths) > 1 and last % found):
+        return 1
+    for k in dense:
+        if offsets[k] % found or any(step % found for step in axes.strides[k][:-1]):
+            return 1
+    return found

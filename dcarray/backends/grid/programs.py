@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...ops.kernels.mapping import map_kernel
+from ...ops.kernels.runs import runs_kernel
 from ...ops.kernels.turning import SIDE, turning_kernel
 from ...ops.program import Program
 from ..base import Start
-from .geometry import Axes, collapsed, elements, is_wide, turned_leaves
+from .geometry import Axes, collapsed, elements, is_wide, runs, turned_leaves
 from .launch import Launch, lowered_number
 from .reductions import reduction
 
@@ -24,6 +25,9 @@ __all__ = ["GridExecutable"]
 
 PER_ITEM = 4
 """Elements of a map that a work item takes before more groups are started."""
+
+LONG = 40
+"""Operations of a program from which on it is not memory that it waits for."""
 
 MOST_GROUPS = 32768
 """Groups along the third axis of a grid."""
@@ -105,10 +109,18 @@ class GridExecutable:
         turn = None
         if backend.limits.coalesces and backend.limits.items >= SIDE:
             turn = turned_leaves(axes, leaves)
-        if turn is None:
-            return _in_order(backend, self.program, axes, offsets).on(backend)
-        items = backend.layouts["turn"].items
-        return _by_squares(self.program, items, axes, offsets, *turn).on(backend)
+        run = 1
+        if backend.limits.run > 1 and turn is None and len(self.program.nodes) <= LONG:
+            sizes = [view.dtype.itemsize for view in views]
+            run = runs(axes, offsets, sizes, backend.limits.run)
+        if run > 1:
+            launch = _by_runs(backend, self.program, axes, offsets, run)
+        elif turn is None:
+            launch = _in_order(backend, self.program, axes, offsets)
+        else:
+            items = backend.layouts["turn"].items
+            launch = _by_squares(self.program, items, axes, offsets, *turn)
+        return launch.on(backend)
 
 
 def _nothing(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
@@ -134,6 +146,25 @@ def _in_order(
     waves = backend.limits.units * layout.waves
     groups = max(1, min(-(-axes.size // items), max(wanted, waves)))
     return Launch.of(kernel, (groups * items,), (items,), numbers)
+
+
+def _by_runs(
+    backend: GridBackend, program: Program, axes: Axes, offsets: Sequence[int], run: int
+) -> Launch:
+    """A map in which items take runs; see `runs_kernel`."""
+    *lengths, last = axes.lengths
+    dense = tuple([bool(row[-1]) for row in axes.strides])
+    units = [run if one else 1 for one in dense]
+    ndim, wide = len(axes.lengths), is_wide(offsets, (axes,))
+    kernel = runs_kernel(program, ndim, wide, run, dense)
+    size = math.prod(lengths) * (last // run)
+    numbers = [size, last % run]
+    numbers += [offset // unit for offset, unit in zip(offsets, units, strict=True)]
+    numbers += [*lengths[1:], last // run][: ndim - 1]
+    for row, unit in zip(axes.strides, units, strict=True):
+        numbers += [step // unit for step in row[:-1]]
+    items = backend.layouts["map"].items
+    return Launch.of(kernel, (-(-size // items) * items,), (items,), numbers)
 
 
 def _by_squares(
