@@ -26,6 +26,7 @@ __all__ = [
     "Preparing",
     "Raised",
     "Rates",
+    "Sharing",
     "Start",
 ]
 
@@ -99,8 +100,9 @@ class Backend(Protocol):
 
     A backend may have, besides, an attribute ``pool`` (a `Pool`), which gives idle
     memory back when room is needed, and a method ``properties()`` that returns its
-    `DeviceProperties`.  What it has to say about DLPack is in `Exporting`, and about
-    launches that are repeated in `Preparing`.
+    `DeviceProperties`.  What it has to say about DLPack is in `Exporting`, about
+    launches that are repeated in `Preparing`, and an attribute ``sharing``, a `Sharing`
+    or None, is there where its memory is the host's.
     """
 
     device: str
@@ -179,3 +181,36 @@ class Exporting(Protocol):
 
     def dlpack_handle(self, memory: Memory) -> int:
         """What DLPack calls the data of a block: an address, or a driver's handle."""
+
+
+class Sharing(Protocol):
+    """What a device can do whose memory is the host's, so that nothing is copied.
+
+    A block is the device's when it is new.  Host and device take turns: who asks for
+    it, asks here.  Calls for one block come one at a time.
+    """
+
+    def bytes_of(self, memory: Memory) -> np.ndarray[Any, Any]:
+        """A block where the host sees it, made with `moving.Bytes`; always the same
+        address."""
+
+    def adopted(self, source: np.ndarray[Any, Any]) -> Memory | None:
+        """Bytes of the host (one-dimensional uint8) as a block, with the host allowed
+        to read; None where they do not lie as the device needs it.
+
+        The block keeps ``source`` alive until no kernel can use it any more.
+        """
+
+    def to_host(self, memory: Memory, writing: bool) -> None:
+        """Return when the host may read a block, or write it.
+
+        Kernels may read it after `to_host` for reading, and not at all after that for
+        writing.
+        """
+
+    def to_device(self, memory: Memory, writing: bool) -> None:
+        """Kernels that are launched from now on may read a block, or write it.
+
+        The host may read it after `to_device` for reading if it was its turn, and not
+        at all after that for writing.
+        """

@@ -3,29 +3,26 @@ coherence.  It knows nothing of laziness."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import time
 import weakref
-import zlib
 from typing import Any
 
 import numpy as np
 
-from ..config import current
-from ..errors import DeviceError, DeviceLostError, UnsupportedError
+from ..errors import DeviceLostError, UnsupportedError
 from ..layout import Layout, address_of
-from ..profile import Event, emit
 from .base import Backend, Memory
+from .moving import transfer
+from .pair import Pair, adopted, shown
 from .registry import backend_for
-from .retry import retried
 
-__all__ = ["Buffer", "evacuate", "resident"]
+__all__ = ["Buffer", "on_devices"]
 
 HostArray = np.ndarray[Any, Any]
 
-_buffers: weakref.WeakSet[Buffer] = weakref.WeakSet()
+on_devices: weakref.WeakSet[Buffer] = weakref.WeakSet()
 """Buffers with a copy on a device other than the CPU, for spilling."""
 
 _locks = [threading.RLock() for _ in range(16)]
@@ -52,6 +49,9 @@ class Buffer:
         Where the memory is that somebody outside can write, while it is shared.
     users : int
         How many running kernels work on it: meanwhile no copy is given up.
+    pair : Pair or None
+        The device whose copy is the host's too, where one memory serves both.  The copy
+        is valid for whose turn it is, and goes over to the other one without a copy.
     """
 
     __slots__ = (
@@ -62,6 +62,7 @@ class Buffer:
         "home",
         "last_used",
         "nbytes",
+        "pair",
         "root",
         "start",
         "users",
@@ -77,6 +78,7 @@ class Buffer:
         self.home = "cpu"
         self.last_used = 0.0
         self.users = 0
+        self.pair: Pair | None = None
 
     @property
     def _lock(self) -> threading.RLock:
@@ -119,7 +121,7 @@ class Buffer:
             if self._copies is None or self._valid is None:
                 self._copies = {}
                 self._valid = set() if self.root is None else {"cpu"}
-                _buffers.add(self)
+                on_devices.add(self)
             self._copies[device] = memory
             self._valid.add(device)
             self.last_used = time.monotonic()
@@ -158,6 +160,7 @@ class Buffer:
                     f"{device}; export a copy"
                 )
             self.read_on(backend_for(device))
+            self._take_for(device)
             self._keep_only(device)
             self.home = device
             self._remember_sharer(exporter)
@@ -179,6 +182,13 @@ class Buffer:
             return device == "cpu"
         return device in self._valid
 
+    def is_near(self, device: str) -> bool:
+        """Whether the device needs no transfer to read the current bytes."""
+        pair = self.pair
+        if pair is not None and device in pair:
+            return self.is_valid_on("cpu") or self.is_valid_on(pair.device)
+        return self.is_valid_on(device)
+
     def valid_devices(self) -> list[str]:
         """Where the bytes are up to date, the CPU first."""
         return ["cpu"] if self._valid is None else sorted(self._valid, key=_cpu_first)
@@ -196,7 +206,7 @@ class Buffer:
             return self.root
         with _locks[id(self) >> 6 & 15]:  # the most frequent call: nothing in vain
             self.last_used = time.monotonic()
-            if self.is_valid_on(device):
+            if self.is_valid_on(device) or self._passed_to(backend):
                 return self._copy_on(device)
             memory = self._stale_copy_on(backend)
             self._transfer(backend, memory)
@@ -231,9 +241,11 @@ class Buffer:
                     f"{backend.device}: the array's memory is shared with others on "
                     f"{self.home}, and only there it can be written"
                 )
-            if whole and not self.is_valid_on(backend.device):
+            if whole and not self.is_near(backend.device):
                 return self._stale_copy_on(backend)
-            return self.read_on(backend)
+            memory = self.read_on(backend)
+            self._take_for(backend.device)
+            return memory
 
     def wrote_on(self, backend: Backend, memory: Memory) -> None:
         """What `prepare_on` gave holds the current bytes now."""
@@ -252,80 +264,71 @@ class Buffer:
 
     def _stale_copy_on(self, backend: Backend) -> Memory:
         device = backend.device
+        self._take_for(device)
         if device == "cpu" and self.root is not None:
             return self.root
         if self._copies is not None and device in self._copies:
             return self._copies[device]
         return backend.allocate(self.nbytes)
 
+    def _passed_to(self, backend: Backend) -> bool:
+        """Whether a device may read without a transfer, because the memory of one that
+        holds the bytes is its own memory."""
+        if self.is_shared:
+            return False
+        device = backend.device
+        if self.pair is None:
+            self._find_pair(backend)
+        pair = self.pair
+        if pair is None or device not in pair or not self.is_near(device):
+            return False
+        pair.let_read(device)
+        assert self._valid is not None
+        self._valid.add(device)
+        return True
+
+    def _find_pair(self, backend: Backend) -> None:
+        if backend.device != "cpu":
+            if self.root is not None and self.is_valid_on("cpu"):
+                pair = adopted(backend, self.root, self.nbytes)
+                if pair is not None:
+                    self._put(pair.device, pair.memory)
+                    self.pair = pair
+            return
+        for device in self.valid_devices():
+            found = shown(backend_for(device), self._copy_on(device))
+            if found is not None:
+                self.pair, self.root = found
+                self.start = address_of(self.root)
+                return
+
+    def _take_for(self, device: str) -> None:
+        """A device is going to write: who shares its memory cannot read any more."""
+        pair = self.pair
+        if pair is not None and device in pair:
+            assert self._valid is not None
+            self._valid.discard(pair.other(device))
+            pair.let_write(device)
+
     def _transfer(self, backend: Backend, target: Memory) -> None:
         for device in self.valid_devices():
-            started = time.perf_counter()
+            source, memory = backend_for(device), self._copy_on(device)
             try:
-                retried(
-                    lambda: self._move(device, backend, target),  # noqa: B023
-                    "copy",
-                    f"{device} -> {backend.device}",
-                )
+                return transfer(self.nbytes, source, memory, backend, target)
             except DeviceLostError as error:
                 if error.device == backend.device:
                     raise
                 self._discard(device)
-                continue
-            emit(
-                Event(
-                    "transfer",
-                    "copy",
-                    f"{device} -> {backend.device}",
-                    nbytes=self.nbytes,
-                    seconds=time.perf_counter() - started,
-                    start=started,
-                )
-            )
-            return
         raise DeviceLostError(
             f"{self.nbytes} bytes were only on a device that is gone",
             hint="x.prefetch('cpu') keeps a copy on the host",
         )
 
-    def _move(self, source_device: str, backend: Backend, target: Memory) -> None:
-        memory = self._copy_on(source_device)
-        if source_device == "cpu":
-            backend.upload(self._host_bytes(), target)
-        elif backend.device == "cpu":
-            backend_for(source_device).download(memory, _bytes(target, self.nbytes))
-        else:
-            staging = np.empty(self.nbytes, dtype=np.uint8)
-            backend_for(source_device).download(memory, staging)
-            backend.upload(staging, target)
-        if current().verify_transfers:
-            self._verify(source_device, backend, target)
-
-    def _verify(self, source_device: str, backend: Backend, target: Memory) -> None:
-        sums = []
-        for device, memory in (
-            (source_device, self._copy_on(source_device)),
-            (backend.device, target),
-        ):
-            if device == "cpu":
-                read = _bytes(memory, self.nbytes)
-            else:
-                read = np.empty(self.nbytes, dtype=np.uint8)
-                backend_for(device).download(memory, read)
-            sums.append(zlib.crc32(np.ascontiguousarray(read).data))
-        if sums[0] != sums[1]:
-            raise DeviceError(
-                f"a transfer of {self.nbytes} bytes arrived changed",
-                device=backend.device,
-                hint="the device's memory or its link is faulty",
-                transient=True,
-            )
-
-    def _host_bytes(self) -> HostArray:
-        assert self.root is not None
-        return _bytes(self.root, self.nbytes)
-
     # ---------------------------------------------------------------- giving up copies
+    def is_on(self, device: str) -> bool:
+        """Whether there is a copy on a device beside the CPU, valid or not."""
+        return self._copies is not None and device in self._copies
+
     def hold(self) -> None:
         """A kernel is going to work on the copies: give none up until `release`."""
         with self._lock:
@@ -341,6 +344,7 @@ class Buffer:
             self._copies = {
                 d: m for d, m in self._copies.items() if d == device
             } or None
+        self.pair = None
         if device == "cpu":
             if self._copies is None:
                 self._valid = None
@@ -352,8 +356,10 @@ class Buffer:
     def drop(self, device: str) -> int:
         """Give up the copy on ``device`` if another one is valid; bytes given up."""
         with self._lock:
-            if self.users or self._copies is None or device not in self._copies:
+            if self.users or not self.is_on(device):
                 return 0
+            if self._is_paired_with(device):
+                return 0  # the other copy is the same memory
             if self.is_valid_on(device) and len(self.valid_devices()) < 2:
                 return 0
             return self._discard(device)
@@ -361,18 +367,55 @@ class Buffer:
     def spill(self, device: str) -> int:
         """Copy to the host what only ``device`` holds, then give up its copy."""
         with self._lock:
-            if self.users or self._copies is None or device not in self._copies:
+            if self.users or not self.is_on(device):
                 return 0
             if self.is_shared_on(device):
                 return 0
-            if self.is_valid_on(device):
-                self.read_on(backend_for("cpu"))
+            if self._is_paired_with(device) and not self._part():
+                return 0
+            if self.is_valid_on(device) and not self.is_valid_on("cpu"):
+                host = backend_for("cpu")
+                memory = self._stale_copy_on(host)
+                self._transfer(host, memory)
+                self._put("cpu", memory)
             return self._discard(device)
+
+    def _is_paired_with(self, device: str) -> bool:
+        return self.pair is not None and self.pair.device == device
+
+    def _part(self) -> bool:
+        """Leave the memory of both to the device alone; whether the host can."""
+        pair = self.pair
+        assert pair is not None and self._valid is not None and self.root is not None
+        looks = pair.shows(self.root)
+        if looks is None:
+            return False  # it is the host's own
+        self.root = None
+        owner = looks()
+        if owner is not None:
+            self.root = np.asarray(owner)
+            return False  # somebody looks at it
+        if self.is_near("cpu"):
+            pair.let_read(pair.device)
+            self._valid.add(pair.device)
+        self._valid.discard("cpu")
+        self.start = 0
+        self.pair = None
+        return True
+
+    def leave(self, device: str) -> None:
+        """Have nothing more to do with a device that shares the host's memory: what is
+        there is the host's from now on."""
+        with self._lock:
+            if self._is_paired_with(device) and not self.users:
+                if self.is_near("cpu"):
+                    self.write_on(backend_for("cpu"))
+                self._discard(device)
 
     def lose(self, device: str) -> bool:
         """The device is gone.  Whether the bytes live on elsewhere."""
         with self._lock:
-            if self._copies is not None and device in self._copies:
+            if self.is_on(device):
                 self._discard(device)
             return bool(self.valid_devices())
 
@@ -380,60 +423,18 @@ class Buffer:
         assert self._copies is not None and self._valid is not None
         del self._copies[device]
         self._valid.discard(device)
+        if self._is_paired_with(device):
+            self.pair = None
+            if "cpu" not in self._valid:
+                self.root = None
+                self.start = 0
         if not self._copies and "cpu" in self._valid:
             self._copies = self._valid = None
         return self.nbytes
 
 
-def resident(device: str) -> list[Buffer]:
-    """Buffers with a copy on a device, the least recently used first."""
-    found = [b for b in list(_buffers) if b._copies is not None and device in b._copies]
-    return sorted(found, key=lambda buffer: buffer.last_used)
-
-
-def evacuate(device: str) -> None:
-    """Bring to the host what a device holds; no kernel may be running on it.
-
-    Raises
-    ------
-    DeviceError
-        The device cannot be read, or somebody is still at work.
-    """
-    with contextlib.suppress(DeviceLostError):
-        backend_for(device).synchronize()
-    for buffer in resident(device):
-        try:
-            buffer.spill(device)
-        except DeviceLostError:
-            buffer.lose(device)
-    left = len(resident(device))
-    if left:
-        raise DeviceError(f"{left} of its arrays are in use", device=device)
-
-
 def _cpu_first(device: str) -> tuple[bool, str]:
     return device != "cpu", device
-
-
-def _bytes(root: HostArray, nbytes: int) -> HostArray:
-    """The bytes that ``root`` lies in, from its lowest address on."""
-    if root.dtype == np.uint8 and root.ndim == 1 and root.strides == (1,):
-        return root[:nbytes]
-    low, _ = Layout(root.shape, root.strides).span(root.itemsize)
-    return np.asarray(_Bytes(root, address_of(root) + low, nbytes))
-
-
-class _Bytes:
-    """Shows an array's memory as bytes, and keeps the array alive."""
-
-    def __init__(self, root: HostArray, start: int, nbytes: int) -> None:
-        self.root = root
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": (nbytes,),
-            "typestr": "|u1",
-            "data": (start, not root.flags.writeable),
-        }
 
 
 def _after_fork() -> None:

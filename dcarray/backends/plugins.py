@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DeviceError, UnsupportedError
 from . import registry, troubles
 from .base import Backend
-from .buffer import evacuate
 from .gate import gate
 from .requirements import unmet
+from .residents import evacuate
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint

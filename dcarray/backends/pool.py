@@ -71,6 +71,9 @@ class Pool(Generic[Raw]):
         Gives a block back to the system.
     clear : callable
         ``clear(block, nbytes)`` zeroes a block.
+    settle : callable, optional
+        Called now and then while there are blocks, and may wait: for a system that
+        takes blocks back later than they are given.
     """
 
     def __init__(
@@ -79,8 +82,10 @@ class Pool(Generic[Raw]):
         allocate: Callable[[int], Raw],
         free: Callable[[Raw], None],
         clear: Callable[[Raw, int], None],
+        settle: Callable[[], None] | None = None,
     ) -> None:
         self.device = device
+        self.settle = settle
         self._allocate = allocate
         self._free = free
         self._clear = clear
@@ -296,6 +301,8 @@ def _trim_when_idle(reference: weakref.ref[Pool[Any]]) -> None:
         if pool is None:
             return
         pool.trim_unused()
+        if pool.settle is not None:
+            pool.settle()
         with pool._lock:
             if not pool._held:
                 pool._trimmer = None

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..backends.base import Backend
-from ..backends.buffer import Buffer, resident
+from ..backends.buffer import Buffer
 from ..backends.gate import gate
 from ..backends.registry import CPU, Device, backend_for
+from ..backends.residents import resident
 from ..backends.retry import retried
 from ..config import current, logger
 from ..errors import (

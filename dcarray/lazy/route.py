@@ -110,7 +110,7 @@ def _transfer(backend: Backend, work: Work) -> float:
     which it reads."""
     missing: dict[str, int] = {}
     for buffer in work.reads:
-        if not buffer.is_valid_on(backend.device):
+        if not buffer.is_near(backend.device):
             over = _source(buffer) if backend.device == "cpu" else backend.device
             missing[over] = missing.get(over, 0) + buffer.nbytes
     seconds = 0.0

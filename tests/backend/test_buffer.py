@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import dcarray as dc
-from dcarray.backends.buffer import Buffer, resident
+from dcarray.backends.buffer import Buffer
 from dcarray.backends.registry import backend_for
+from dcarray.backends.residents import resident
 from dcarray.errors import DeviceError, DeviceLostError
 from dcarray.layout import Layout
 from dcarray.testing import SimulatedDevice

@@ -19,33 +19,16 @@ from ..grid.tuning import group_items
 from ..pool import Pool
 from ..recording import Entry
 from .building import Builder
+from .memory import PAGE, Block, HostMemory, Storage
 from .platforms import devices
 
-__all__ = ["Block", "OpenClBackend"]
+__all__ = ["OpenClBackend"]
 
 HostArray = np.ndarray[Any, Any]
 
 GPU = Rates(20e-6, 5e11, 5e12, 20e-6, 1e10)
 CPU = Rates(50e-6, 1e10, 4e9, 5e-6, 1e10)
 """Before anything is measured: launch, bandwidth, operations, transfers."""
-
-
-class Block:
-    """A block of the device's memory; it goes back to the pool when it dies."""
-
-    __slots__ = ("__weakref__", "_home", "_size", "buffer", "nbytes")
-
-    def __init__(self, home: Pool[Any], buffer: Any, size: int, nbytes: int) -> None:
-        self._home = home
-        self._size = size
-        self.buffer = buffer
-        self.nbytes = nbytes
-
-    def __repr__(self) -> str:
-        return f"<{self.nbytes} bytes on {self._home.device}>"
-
-    def __del__(self) -> None:
-        self._home.give_back(self.buffer, self._size)
 
 
 class OpenClBackend(GridBackend):
@@ -93,8 +76,14 @@ class OpenClBackend(GridBackend):
             ahead=1 if is_cpu else 2,
             coalesces=not is_cpu,
         )
-        self.pool: Pool[Any] = Pool(
-            self.device, self._allocate, self._free, self._clear
+        self.sharing: HostMemory | None = None
+        if handle.host_unified_memory:
+            # A GPU reaches whole pages and lines of the cache; drivers of CPUs ask for
+            # no more than the dtypes do.
+            places = (16, 1) if is_cpu else (PAGE, 64)
+            self.sharing = HostMemory(self.device, self._context, self._queue, *places)
+        self.pool: Pool[Storage] = Pool(
+            self.device, self._allocate, self._free, self._clear, self._settle
         )
         options = self._build_options()
         self._builder = Builder(self._context, handle, self.device, options)
@@ -138,21 +127,32 @@ class OpenClBackend(GridBackend):
         )
 
     # ------------------------------------------------------------------------- memory
-    def _allocate(self, nbytes: int) -> Any:
+    def _allocate(self, nbytes: int) -> Storage:
         cl = self._cl
         try:
+            if self.sharing is not None:
+                return self.sharing.allocate(nbytes)
             buffer = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
             # Drivers allocate at the first use: find out now whether there is room.
             cl.enqueue_fill_buffer(self._queue, buffer, b"\0", 0, 1)
         except (cl.Error, OverflowError) as error:
             raise MemoryError(str(error)) from None
-        return buffer
+        return Storage(buffer)
 
-    def _free(self, buffer: Any) -> None:
-        buffer.release()
+    def _free(self, storage: Storage) -> None:
+        if self.sharing is not None:
+            self.sharing.give_back(storage)
+        else:
+            storage.buffer.release()
 
-    def _clear(self, buffer: Any, nbytes: int) -> None:
-        self._cl.enqueue_fill_buffer(self._queue, buffer, b"\0", 0, nbytes)
+    def _clear(self, storage: Storage, nbytes: int) -> None:
+        if self.sharing is not None:
+            self.sharing.unmap(storage)
+        self._cl.enqueue_fill_buffer(self._queue, storage.buffer, b"\0", 0, nbytes)
+
+    def _settle(self) -> None:
+        if self.sharing is not None:
+            self.sharing.sweep(wait=True)
 
     def allocate(self, nbytes: int) -> Block:
         """A block of ``nbytes`` from the pool; it goes back when it dies."""
@@ -161,8 +161,10 @@ class OpenClBackend(GridBackend):
                 f"{nbytes} bytes; a block has {self._largest} at most",
                 device=self.device,
             )
-        buffer, size = self.pool.rent(nbytes)
-        return Block(self.pool, buffer, size, nbytes)
+        storage, size = self.pool.rent(nbytes)
+        if storage.mapped is not None and self.sharing is not None:
+            self.sharing.unmap(storage)
+        return Block(self.pool, storage, size, nbytes)
 
     def upload(self, source: HostArray, target: Block) -> None:
         """Copy bytes of the host."""
@@ -271,3 +273,4 @@ class OpenClBackend(GridBackend):
             self._queue.finish()
         except self._cl.Error as error:
             raise LaunchError(str(error), device=self.device) from None
+        self._settle()

@@ -1,0 +1,40 @@
+"""What lies on a device, and how all of it leaves."""
+
+from __future__ import annotations
+
+import contextlib
+
+from ..errors import DeviceError, DeviceLostError
+from .buffer import Buffer, on_devices
+from .registry import backend_for
+
+__all__ = ["evacuate", "resident"]
+
+
+def resident(device: str) -> list[Buffer]:
+    """Buffers with a copy on a device, the least recently used first."""
+    found = [
+        b for b in list(on_devices) if b._copies is not None and device in b._copies
+    ]
+    return sorted(found, key=lambda buffer: buffer.last_used)
+
+
+def evacuate(device: str) -> None:
+    """Bring to the host what a device holds; no kernel may be running on it.
+
+    Raises
+    ------
+    DeviceError
+        The device cannot be read, or somebody is still at work.
+    """
+    with contextlib.suppress(DeviceLostError):
+        backend_for(device).synchronize()
+    for buffer in resident(device):
+        try:
+            buffer.spill(device)
+            buffer.leave(device)
+        except DeviceLostError:
+            buffer.lose(device)
+    left = len(resident(device))
+    if left:
+        raise DeviceError(f"{left} of its arrays are in use", device=device)
