@@ -38,8 +38,9 @@ def evaluate(*arrays: Any) -> None:
     while stack:
         item = stack.pop()
         if isinstance(item, DeviceArray):
-            if item._binding is not None:
-                values.append(item._binding.value)
+            binding = item._binding
+            if binding is not None:
+                values.append(binding._value or binding.value)
         elif isinstance(item, (list, tuple)):
             stack.extend(item)
         elif isinstance(item, dict):

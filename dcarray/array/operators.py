@@ -20,7 +20,7 @@ from ..ops.contraction import MATMUL
 from ..ops.spec import Op
 from .calls import device_of, elementwise, library, wrap
 from .choice import runs_at_once
-from .quick import SCALARS, record_quickly
+from .quick import SCALARS, record_on_device, record_quickly
 from .state import ArrayState, is_writeable
 
 __all__ = ["Operators"]
@@ -50,7 +50,12 @@ def _refuses(other: Any) -> bool:
 def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     a = x._host
     if a is None:
-        a = x._settled()
+        if x._device.is_named:
+            made = record_on_device(op, x, other)
+            if made is not None:
+                return made
+        else:
+            a = x._settled()
     if a is not None:
         limit = _current().eager_below
         if a.size < limit:

@@ -11,19 +11,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..backends.registry import Device
 from ..config import current
 from ..dtypes import is_recordable
 from ..lazy import errstate, execute, graph
-from ..lazy.callers import user_place
+from ..lazy.callers import Place, user_place
 from ..lazy.graph import Form, Value, View
-from ..lazy.record import converted, form_of, written
+from ..lazy.record import as_scalar, converted, form_of, written, written_one
 from ..ops.elementwise import POWER
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
 from .choice import is_choosy
 from .state import ArrayState, check_dtype
 
-__all__ = ["SCALARS", "finish", "record_quickly"]
+__all__ = ["SCALARS", "finish", "record_on_device", "record_quickly"]
 
 Array = TypeVar("Array", bound=ArrayState)
 
@@ -116,10 +117,60 @@ def record_quickly(op: Op, *operands: Any) -> Any:
         for _, dtype in form.outputs:
             check_dtype(dtype, device)
         form.device = device
-    values = written(form, given, device, mask, user_place(2))
-    if len(values) > 1 or not form.shape:
-        return finish(cls, values)
-    value = values[0]
+    return _recorded(cls, form, given, device, mask, user_place(2))
+
+
+def record_on_device(op: Op, x: Any, other: Any) -> Any:
+    """The shortest way, for an operator: ``x`` is on a named device.
+
+    None where it was not gone before; then `record_quickly` decides.
+    """
+    device: Device = x._device
+    cls = type(x)
+    first = x._binding._value
+    sources: Any
+    if type(other) is cls:
+        if other._device is not device:
+            return None
+        second = other._binding._value
+        form = _on_devices.get((op, x._view, other._view))
+        if form is None or form.device is not device or _is_shared(second):
+            return None
+        sources = (first, second)
+    else:
+        form = _on_devices.get((op, x._view, type(other)))
+        if form is None or form.device is not device:
+            return None
+        try:
+            sources = (first, as_scalar(other, form.signature.inputs[1]))
+        except OverflowError:
+            return None
+    if _is_shared(first):
+        return None
+    mask = errstate.capture()
+    if mask == errstate.IMMEDIATE:
+        mask = 0
+    return _recorded(cls, form, sources, device, mask, user_place(2))
+
+
+def _is_shared(value: Value) -> bool:
+    """Whether somebody outside can write the memory of a value."""
+    buffer = value.buffer
+    return buffer is not None and buffer._sharer is not None and buffer.is_shared
+
+
+def _recorded(
+    cls: Any,
+    form: Form,
+    sources: tuple[Any, ...],
+    device: Device,
+    mask: int,
+    place: Place,
+) -> Any:
+    """Arrays for an operation of which all is known."""
+    if len(form.outputs) > 1 or not form.shape:
+        return finish(cls, written(form, sources, device, mask, place))
+    value = written_one(form, sources, device, mask, place)
     array = cls._of_value(value)
     if not graph.within_bounds(value):
         execute.evaluate((value,))

@@ -249,6 +249,8 @@ class Form:
         ``shape``.
     device : Device or None
         A named device that is known to have the results' dtypes.
+    plan : object or None
+        How a group of this one operation runs, see `known.find`.
     """
 
     __slots__ = (
@@ -260,6 +262,7 @@ class Form:
         "op",
         "outputs",
         "plain",
+        "plan",
         "shape",
         "signature",
     )
@@ -287,6 +290,7 @@ class Form:
         self.outputs = outputs
         self.plain = plain
         self.device: Device | None = None
+        self.plan: Any = None
 
 
 class Expr:

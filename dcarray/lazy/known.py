@@ -6,13 +6,15 @@ that costs little more than the walk over its expressions.
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from ..backends.registry import when_removed
 from ..config import current
 from ..ops.program import Program
 from .fuse import Group, Target, fuse, outlives
-from .graph import Read, State, Value, View
+from .graph import Form, Read, State, Value, View
 from .places import Ending, Reduced
 from .ready import Ready
 
@@ -42,6 +44,7 @@ class Plan:
     """
 
     __slots__ = (
+        "__weakref__",
         "inner_axis",
         "leaves",
         "outputs",
@@ -63,6 +66,7 @@ class Plan:
         self.inner_axis = group.inner_axis
         self.reduced = reduced
         self.ready: dict[str, Ready] = {}
+        _all.add(self)
 
 
 class Found:
@@ -71,11 +75,11 @@ class Found:
     Attributes
     ----------
     plan : Plan
-    leaves : list of Value
-    scalars : list of NumPy scalars
-    stored : list of Value
+    leaves : sequence of Value
+    scalars : sequence of NumPy scalars
+    stored : sequence of Value
         The values that are stored.
-    values : list of Value
+    values : sequence of Value
         All that is computed, stored or not.
     """
 
@@ -84,10 +88,10 @@ class Found:
     def __init__(
         self,
         plan: Plan,
-        leaves: list[Value],
-        scalars: list[Any],
-        stored: list[Value],
-        values: list[Value],
+        leaves: Sequence[Value],
+        scalars: Sequence[Any],
+        stored: Sequence[Value],
+        values: Sequence[Value],
     ) -> None:
         self.plan = plan
         self.leaves = leaves
@@ -103,14 +107,16 @@ class Found:
             plan.program,
             plan.shape,
             [Read(x, *view) for x, view in zip(self.leaves, plan.leaves, strict=True)],
-            self.scalars,
+            list(self.scalars),
             [(x, at) for x, (at, _) in zip(self.stored, plan.outputs, strict=True)],
             exprs,
-            values,
+            list(values),
             [],
             plan.inner_axis,
         )
 
+
+_all: weakref.WeakSet[Plan] = weakref.WeakSet()
 
 _plans: dict[tuple[Any, ...], Plan | None] = {}
 """None where the long way numbers otherwise than the key does."""
@@ -133,6 +139,11 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
     Found or None
         None where anything asks for the long way.
     """
+    expr = root.expr
+    if expr is not None and expr.nodes == 1 and ending is None and view is root.view:
+        found = _alone(root, expr.form, expr.sources)
+        if found is not None:
+            return found
     settings = current()
     leaves: list[Value] = []
     scalars: list[Any] = []
@@ -219,7 +230,27 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
         _plans[name] = plan
         if plan is None:
             return None
+    if (
+        expr is not None
+        and expr.nodes == 1
+        and ending is None
+        and len(expr.sources) < 3
+        and len(leaves) == len(expr.form.arrays)
+    ):
+        expr.form.plan = plan
     return Found(plan, leaves, scalars, outputs, values)
+
+
+def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
+    """What the walk in `find` comes to for one operation on different operands."""
+    plan = form.plan
+    if plan is None or (len(sources) == 2 and sources[0] is sources[1]):
+        return None
+    only = [root]
+    if len(form.arrays) == len(sources):
+        return Found(plan, sources, (), only, only)
+    (place,) = form.arrays
+    return Found(plan, (sources[place],), (sources[1 - place],), only, only)
 
 
 def _is_wanted(value: Value, uses: int, values: list[Value]) -> bool:
@@ -260,7 +291,8 @@ def _planned(
 
 def forget(device: str) -> None:
     """Forget what was prepared for a device."""
-    _plans.clear()
+    for plan in list(_all):
+        plan.ready.pop(device, None)
 
 
 when_removed(forget)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Preparing
@@ -46,7 +45,7 @@ class Ready:
         if reduced is not None:
             self.sizes.append(reduced.nbytes)
 
-    def run(self, found: Found) -> Sequence[Buffer] | None:
+    def run(self, found: Found) -> list[Buffer] | None:
         """Launch; the buffers of the outputs, and of a reduction behind them.
 
         None, and nothing has happened, where something that is read must be brought to

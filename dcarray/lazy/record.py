@@ -32,7 +32,7 @@ from ..ops.spec import Op, Signature
 from .callers import Place, user_place
 from .graph import Expr, Form, Operand, Read, Value, View, is_pending, lock
 
-__all__ = ["converted", "form_of", "record", "written"]
+__all__ = ["as_scalar", "converted", "form_of", "record", "written", "written_one"]
 
 _CONTIGUOUS = Inner.CONTIGUOUS
 _SCALAR = Inner.SCALAR
@@ -150,7 +150,7 @@ def converted(form: Form, sources: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(sources)
     return tuple(
         [
-            _converted(x, dtype) if view is None else x
+            as_scalar(x, dtype) if view is None else x
             for x, view, dtype in zip(
                 sources, form.inputs, form.signature.inputs, strict=True
             )
@@ -165,28 +165,39 @@ def written(
     errstate: int,
     place: Place,
 ) -> tuple[Value, ...]:
-    """Write down what is known of an operation and its operands.
-
-    Registers the results as readers of the inputs, and counts what they need.
-    """
+    """Write down an operation of which all is known."""
+    if len(form.outputs) == 1:
+        return (written_one(form, sources, device, errstate, place),)
     expr = Expr(form, sources, errstate, place)
-    outputs = form.outputs
-    values: tuple[Value, ...]
-    results: tuple[weakref.ref[Value], ...]
-    if len(outputs) == 1:
-        value = Value(outputs[0], device, expr)
-        values = (value,)
-        results = (_reference(value),)
-    else:
-        values = tuple(
-            [Value(view, device, expr, index) for index, view in enumerate(outputs)]
-        )
-        results = tuple([_reference(value) for value in values])
+    values = tuple(
+        [Value(view, device, expr, index) for index, view in enumerate(form.outputs)]
+    )
+    _link(expr, tuple([_reference(value) for value in values]))
+    return values
+
+
+def written_one(
+    form: Form,
+    sources: tuple[Any, ...],
+    device: Device,
+    errstate: int,
+    place: Place,
+) -> Value:
+    """`written` for an operation with one result."""
+    expr = Expr(form, sources, errstate, place)
+    value = Value(form.outputs[0], device, expr)
+    _link(expr, (_reference(value),))
+    return value
+
+
+def _link(expr: Expr, results: tuple[weakref.ref[Value], ...]) -> None:
+    """Register the results as readers of the inputs, and count what they need."""
     expr.results = results
+    sources = expr.sources
     nodes = 1
     held = 0
     with lock:
-        for index in form.arrays:
+        for index in expr.form.arrays:
             read = sources[index]
             source = read.expr
             if source is not None:
@@ -197,13 +208,13 @@ def written(
             readers = read.readers
             if readers is None:
                 read.readers = [*results]
-            elif len(readers) < 16:
-                readers.extend(results)
-            else:
-                _add_reader(readers, results)
+                continue
+            count = len(readers)
+            if count > 16 and count & (count - 1) == 0:
+                readers[:] = [one for one in readers if is_pending(one())]
+            readers.extend(results)
     expr.nodes = nodes
     expr.held = held
-    return values
 
 
 _reference = weakref.ref
@@ -224,7 +235,7 @@ def _kind(number: object) -> Any:
 _numbers: dict[tuple[type, Any, DType], Any] = {}
 
 
-def _converted(number: Any, dtype: DType) -> Any:
+def as_scalar(number: Any, dtype: DType) -> Any:
     """A number as a scalar of the loop's dtype; Python ints that do not fit raise."""
     kind = type(number)
     if kind is not int and kind is not float:
@@ -284,11 +295,3 @@ def _ordered(
             inner[position] = Inner.STRIDED
             sensitive = True
     return strides, axis if sensitive else None
-
-
-def _add_reader(
-    known: list[weakref.ref[Value]], readers: tuple[weakref.ref[Value], ...]
-) -> None:
-    if len(known) > 16 and len(known) & (len(known) - 1) == 0:
-        known[:] = [reference for reference in known if is_pending(reference())]
-    known.extend(readers)

@@ -16,7 +16,7 @@ from ..backends.base import Backend, Preparing
 from ..backends.buffer import Buffer
 from ..backends.registry import Device, backend_for
 from ..config import current
-from ..profile import Event, count, emit, is_active
+from ..profile import Event, count, counters, emit, is_active
 from . import errstate, recover, route
 from .callers import line_of, name_line
 from .compiled import executable_for
@@ -95,12 +95,16 @@ def run(
             raise
         else:
             if buffers is not None:
-                for value, buffer in zip(values, buffers):
-                    value.buffer = buffer
-                if accumulator is not None:  # it has the last one
-                    accumulator.buffer = buffers[-1]
-                _end(values, State.STORED)
-                count("group")
+                if accumulator is not None:
+                    accumulator.buffer = buffers.pop()
+                with lock:
+                    for value, buffer in zip(values, buffers, strict=True):
+                        value.buffer = buffer
+                        value.state = State.STORED
+                        value.expr = None
+                    if _waiting:
+                        _done.notify_all()
+                counters["group"] += 1
                 return
     ran_on = _run(group.group(), values, device, into, accumulator, failure)
     if ready is None and device.is_named and ran_on == device.label:
