@@ -74,7 +74,7 @@ def parse(
     arguments: list[Any] = []
     for label, operand in zip(source.parameters, operands):
         if isinstance(operand, nodes.Array):
-            array = nodes.Array(label, operand.dtype, operand.writable)
+            array = nodes.Array(label, operand.dtype, operand.writable, run=operand.run)
             parameters.append(array)
             arguments.append(array)
         else:

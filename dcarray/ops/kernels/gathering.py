@@ -22,7 +22,6 @@ from .searching import array, built
 __all__ = [
     "carrier",
     "claim_kernel",
-    "compact_kernel",
     "coordinate_kernel",
     "gather_kernel",
     "places_kernel",
@@ -169,25 +168,6 @@ def places_kernel(dtype: DType, mode: str) -> nodes.Kernel:
 
     return built(
         places, array(dtype), array(INT64, True), array(INT64, True), numbers=3
-    )
-
-
-@cache
-def compact_kernel() -> nodes.Kernel:
-    """Where an array of bools is true: its elements, how many there are up to each,
-    the positions; and the number of elements."""
-
-    def compact(mask: Scalar, sums: Scalar, out: Scalar, count: Scalar) -> None:
-        for k in range(global_id(0), count, global_size(0)):
-            if mask[k]:
-                out[np.int64(sums[k]) - 1] = k
-
-    return built(
-        compact,
-        array(np.dtype(np.bool_)),
-        array(INT32),
-        array(INT64, True),
-        numbers=1,
     )
 
 

@@ -15,7 +15,7 @@ from ....ops.kernels.gathering import coordinate_kernel
 from ....ops.reduction import SUM
 from ..views import GridView
 from .keys import selected, shown
-from .places import gather, positions, resolved, scatter, turns
+from .places import chosen, gather, positions, resolved, scatter, turns
 from .work import INT64, INTP, HostArray, Work, normalized_axis
 
 __all__ = ["TABLE", "take"]
@@ -25,7 +25,16 @@ __all__ = ["TABLE", "take"]
 def _get(work: Work, x: Any, *arrays: GridView, key: Any) -> GridView:
     """``x[key]`` as a copy."""
     x = work.put(x)
-    found = selected(work, x, filled(key, arrays))
+    key = filled(key, arrays)
+    if isinstance(key, tuple) and len(key) == 1:
+        (key,) = key
+    if (
+        isinstance(key, GridView)
+        and key.dtype.kind == "b"
+        and key.shape == x.shape != ()
+    ):
+        return chosen(work, x, key)
+    found = selected(work, x, key)
     return gather(work, found.view, found.places)
 
 
@@ -251,8 +260,10 @@ def _compress(work: Work, condition: Any, x: Any, *, axis: Any = None) -> GridVi
 
 def _extract(work: Work, condition: Any, x: Any) -> GridView:
     """`numpy.extract`."""
-    flat = work.reshaped(work.put(x), (-1,))
-    return take(work, flat, positions(work, _truth(work, condition)), 0)
+    flat, mask = work.reshaped(work.put(x), (-1,)), _truth(work, condition)
+    if mask.size == flat.size:
+        return chosen(work, flat, mask)
+    return take(work, flat, positions(work, mask), 0)
 
 
 TABLE: dict[str, Callable[..., Any]] = {

@@ -8,22 +8,20 @@ from typing import Any
 import numpy as np
 
 from ....errors import UnsupportedError
+from ....ops.kernels.choosing import EACH, choose_kernel, count_kernel, offsets_kernel
 from ....ops.kernels.gathering import (
     carrier,
     claim_kernel,
-    compact_kernel,
     gather_kernel,
     places_kernel,
     scatter_kernel,
     turns_kernel,
 )
-from ....ops.reduction import CUMULATIVE_SUM
 from ..geometry import Axes, collapsed, elements, is_wide
 from ..views import GridView
-from .scans import scan
 from .work import BOOL, INT32, INT64, Work
 
-__all__ = ["gather", "positions", "resolved", "scatter", "turns"]
+__all__ = ["chosen", "gather", "positions", "resolved", "scatter", "turns"]
 
 
 def _axes(views: Sequence[GridView]) -> tuple[list[int], Axes, bool]:
@@ -132,25 +130,47 @@ def resolved(
 
 
 def positions(work: Work, mask: GridView) -> GridView:
-    """Where bools are true, as positions in C order.
-
-    Raises
-    ------
-    UnsupportedError
-        Positions do not fit into 32 bits.
-    """
-    if mask.size >= 1 << 31:
-        raise UnsupportedError(f"{mask.size} elements to choose among")
+    """Where bools are true, as positions in C order."""
     if not mask.size:
         return work.new((0,), INT64)
+    flat, sums, count = _counted(work, mask)
+    out = work.new((count,), INT64)
+    if count:
+        kernel = choose_kernel(None, work.items)
+        work.run_groups(kernel, _tiles(work, flat), flat, sums, out, flat.size)
+    return out
+
+
+def chosen(work: Work, x: GridView, mask: GridView) -> GridView:
+    """The elements of an array in C order where bools of its shape are true."""
+    if not mask.size:
+        return work.new((0,), x.dtype)
+    flat, sums, count = _counted(work, mask)
+    out = work.new((count,), x.dtype)
+    if count:
+        source = work.reshaped(x, (-1,))
+        offset, (step,) = source.elements()
+        kernel = choose_kernel(carrier(x.dtype), work.items)
+        numbers = (flat.size, offset, step)
+        work.run_groups(kernel, _tiles(work, flat), flat, sums, source, out, *numbers)
+    return out
+
+
+def _counted(work: Work, mask: GridView) -> tuple[GridView, GridView, int]:
+    """Bools side by side, the sums of true ones before each tile, and their number."""
     flat = work.reshaped(mask, (-1,))
     if flat.layout.offset:
         flat = work.copy(flat)
-    sums = scan(work, CUMULATIVE_SUM, flat, 0, INT32)
-    count = int(work.read(sums.through(lambda a: a[-1:]))[0])
-    out = work.new((count,), INT64)
-    work.run(compact_kernel(), mask.size, flat, sums, out, mask.size)
-    return out
+    groups = _tiles(work, flat)
+    counts = work.new(groups[:1], INT32)
+    work.run_groups(count_kernel(work.items), groups, flat, counts, flat.size)
+    sums = work.new((groups[0] + 1,), INT64)
+    work.run_groups(offsets_kernel(work.items), (1, 1), counts, sums, groups[0])
+    return flat, sums, int(work.read(sums.through(lambda a: a[-1:]))[0])
+
+
+def _tiles(work: Work, flat: GridView) -> tuple[int, int]:
+    return (-(-flat.size // (work.items * EACH)), 1)
 
 
 def turns(

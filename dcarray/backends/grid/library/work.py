@@ -102,6 +102,9 @@ class Work:
         x = self.dense(x)
         size = x.dtype.itemsize
         low, high = x.layout.span(size)
+        if low > FEW:  # a copy brings what lies before
+            x = self.copy(x)
+            low, high = x.layout.span(size)
         raw = np.empty(high, np.uint8)
         if x.size:
             started = time.perf_counter()
