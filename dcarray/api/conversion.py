@@ -9,8 +9,10 @@ import numpy as np
 
 from ..array import DeviceArray
 from ..array.fallback import own_array
+from ..array.foreign import device_of_foreign, taken
 from ..array.movement import copied, moved
 from ..array.state import HostArray, check_dtype, is_foreign
+from ..array.straight import sent
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for, device_of
 from ..config import current
@@ -139,6 +141,10 @@ def convert(
                 x, dtype, copy=copy, order=order, subok=True, ndmin=ndmin, **options
             )
         return _from_numpy(x, dtype, order, copy, device, ndmin)
+    place = device_of_foreign(x)
+    if place is not None:
+        there = taken(DeviceArray, x, place)
+        return _converted(there, dtype, order, copy, device, ndmin)
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
         if copy is False:
             host = np.from_dlpack(x, copy=False)
@@ -213,6 +219,11 @@ def _from_numpy(
     if copy is False:
         host = np.array(x, dtype, copy=False, order=order or "K", ndmin=ndmin)
         return _shared(host, target)
+    if target.kind not in ("auto", "cpu") and type(x) is np.ndarray:
+        host = np.array(x, dtype, copy=None, order=order or "K", ndmin=ndmin)
+        made: DeviceArray | None = sent(DeviceArray, host, target)
+        if made is not None:
+            return made
     return placed(np.array(x, dtype, order=order or "K", ndmin=ndmin), target)
 
 

@@ -10,17 +10,19 @@ it that of its base.
 from __future__ import annotations
 
 import ctypes
+import weakref
 from typing import Any
 
 import numpy as np
 
 from ..backends.base import Exporting, Memory
+from ..backends.exchange import Exchanging
 from ..backends.registry import Device, backend_for
 from ..layout import Layout, phantom
 from .movement import copied
 from .state import ArrayState, is_writeable
 
-__all__ = ["capsule_of", "dlpack_device"]
+__all__ = ["capsule_of", "cuda_array_interface", "dlpack_device", "is_read_only"]
 
 READ_ONLY = 1
 IS_COPIED = 2
@@ -80,23 +82,36 @@ def dlpack_device(device: Device) -> tuple[int, int] | None:
 
 
 def capsule_of(
-    x: ArrayState, max_version: tuple[int, int] | None, copy: bool | None
+    x: ArrayState,
+    stream: int | None,
+    max_version: tuple[int, int] | None,
+    copy: bool | None,
 ) -> Any:
     """A capsule of an array on a device that has a number in DLPack.
 
-    Whoever takes the capsule can write its memory.  So it is a copy, made on the
-    device, unless ``copy`` is False: then the memory itself counts as shared until the
-    last user of the capsule lets go.
+    Whoever takes the capsule can write its memory: it counts as shared until the last
+    user of the capsule lets go.  Where the two sides cannot wait for each other it is a
+    copy, made on the device, unless ``copy`` is False.
 
     Raises
     ------
     BufferError
-        DLPack has no words for the array's dtype or strides, or the memory is shared
-        on the host already.
+        DLPack has no words for the array's dtype or strides, the memory is shared on
+        the host already, or the device has no such stream.
     """
     backend = backend_for(str(x._device))
     assert isinstance(backend, Exporting)
-    is_copy = copy is not False
+    is_exchanging = isinstance(backend, Exchanging)
+    if stream is not None and not is_exchanging:
+        raise BufferError(f"__dlpack__: got stream={stream!r}, takes None")
+    is_copy = copy is True
+    if copy is None:
+        can_lock = max_version is not None and max_version[0] > 0
+        is_copy = (
+            not is_exchanging
+            or not (can_lock or is_writeable(x))
+            or _is_shared_on_host(x)
+        )
     source = copied(x) if is_copy else x
     source._before_write()
     read = source._read()
@@ -119,8 +134,74 @@ def capsule_of(
     tensor.byte_offset = read.layout.offset
     if is_bfloat16:
         tensor.code = BFLOAT16
-    backend.synchronize()  # the consumer does not know our queue
+    if isinstance(backend, Exchanging):
+        backend.hand_over(memory, stream)
+    else:
+        backend.synchronize()  # the consumer does not know our queue
     return capsule
+
+
+class _Lent:
+    """Somebody may write memory as long as this lives."""
+
+    def __init__(self) -> None:
+        self.earlier: object = None
+
+
+def cuda_array_interface(x: ArrayState) -> dict[str, Any]:
+    """``__cuda_array_interface__``, version 3, of an array on a CUDA device.
+
+    Who takes the memory keeps the array, so it is shared as long as the array lives.
+    It is ready on the default stream.
+
+    Raises
+    ------
+    AttributeError
+        The array is not on a CUDA device, or the interface has no words for its dtype.
+    """
+    backend: object = None
+    if x._device.kind == "cuda":
+        backend = backend_for(str(x._device))
+    if not isinstance(backend, Exporting) or not isinstance(backend, Exchanging):
+        raise AttributeError(
+            f"__cuda_array_interface__: the array is on {x._device}, not on CUDA"
+        )
+    if x.dtype.kind not in "biufc":
+        raise AttributeError(f"__cuda_array_interface__: cannot describe {x.dtype}")
+    x._before_write()
+    read = x._read()
+    buffer = read.value.buffer
+    assert buffer is not None
+    memory = buffer.read_on(backend_for(str(x._device)))
+    lent = _Lent()
+    buffer.share(lent, str(x._device))
+    weakref.finalize(x, id, lent)  # which keeps it until then
+    backend.hand_over(memory, None)
+    address = backend.dlpack_handle(memory) + read.layout.offset
+    return {
+        "version": 3,
+        "shape": x.shape,
+        "typestr": x.dtype.str,
+        "data": (address if x.size else 0, not is_writeable(x)),
+        "strides": x.strides,
+        "stream": 1,
+    }
+
+
+def is_read_only(capsule: Any) -> bool:
+    """Whether the owner says that nobody writes the memory in a capsule."""
+    held = ctypes.py_object(capsule)
+    name = b"dltensor_versioned"
+    if not ctypes.pythonapi["PyCapsule_IsValid"](held, name):
+        return False
+    address = ctypes.pythonapi["PyCapsule_GetPointer"]
+    address.restype = ctypes.c_void_p
+    return bool(_Versioned.from_address(address(held, name)).flags & READ_ONLY)
+
+
+def _is_shared_on_host(x: ArrayState) -> bool:
+    buffer = x._bind().value.buffer
+    return buffer is not None and buffer.is_shared_on("cpu")
 
 
 def _opened(capsule: Any, flags: int) -> _Tensor:

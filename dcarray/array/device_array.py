@@ -289,6 +289,10 @@ class DeviceArray(Picking):
     def __array_interface__(self) -> dict[str, Any]:
         return export.array_interface(self)
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return capsule.cuda_array_interface(self)
+
     def __buffer__(self, flags: int, /) -> memoryview:
         export.host_allowed(self, "__buffer__")
         exported: Any = export.exported(self)
@@ -306,18 +310,22 @@ class DeviceArray(Picking):
 
         Parameters
         ----------
-        stream : None
-            OpenCL and Metal have no streams: what was launched has ended.
+        stream : int, optional
+            Of a CUDA device: the consumer's stream, which waits for what makes the
+            array: its address, 1 or None for the default one, 2 for that of the thread,
+            -1 for no wait.  OpenCL and Metal have no streams: what was launched has
+            ended.
         max_version : tuple of int, optional
             The consumer's newest version of DLPack.
         dl_device : tuple of int, optional
             The array's own device (the default), or the CPU, ``(1, 0)``.
         copy : bool, optional
-            True copies, False shares.  By default arrays on the host are shared, and of
-            those on a GPU a copy is made on it.  ``copy=False`` there shares the GPU's
-            memory: operations on it are launched at once, and `dcarray.synchronize`
-            waits for them before somebody else goes on.  ``copy=False`` with the CPU
-            moves the array's memory to the host while it is in use there.
+            True copies, False shares.  By default arrays on the host and on CUDA
+            devices are shared, and of those on other GPUs a copy is made there.  As
+            long as memory is shared, operations on it are launched at once; on GPUs
+            without streams, `dcarray.synchronize` waits for them before somebody else
+            goes on.  ``copy=False`` with the CPU moves the array's memory to the host
+            while it is in use there.
 
         Raises
         ------
@@ -327,9 +335,7 @@ class DeviceArray(Picking):
         here = self.__dlpack_device__()
         wanted = here if dl_device is None else tuple(dl_device)
         if wanted == here != (1, 0) and here[0] != _EXTENSION:
-            if stream is not None:
-                raise BufferError(f"__dlpack__: got stream={stream!r}, takes None")
-            return capsule.capsule_of(self, max_version, copy)
+            return capsule.capsule_of(self, stream, max_version, copy)
         if here != (1, 0) != wanted:
             raise BufferError(
                 f"__dlpack__: the array is on {self._device}; ask for a copy on the "

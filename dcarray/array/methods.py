@@ -22,6 +22,7 @@ from . import calls, reductions
 from .movement import copied, moved, raveled, reshaped
 from .operators import Operators
 from .state import HostArray, check_dtype
+from .straight import between, fetched, sent
 
 __all__ = ["Methods", "plain"]
 
@@ -260,9 +261,27 @@ class Methods(Operators):
         """The pickle of the array as bytes."""
         return pickle.dumps(self)
 
-    def get(self) -> HostArray:
-        """A NumPy copy of the array, wherever it is."""
-        return np.array(self._array(), copy=True)
+    def get(self, out: HostArray | None = None) -> HostArray:
+        """A NumPy copy of the array, wherever it is.
+
+        Parameters
+        ----------
+        out : numpy.ndarray, optional
+            Of the same shape and dtype: where the copy goes.  Memory that is pinned,
+            see `dcarray.pinned_empty`, is filled fastest.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        TypeError, ValueError
+            ``out`` has another dtype, or another shape.
+        """
+        if out is not None and out.shape != self.shape:
+            raise ValueError(f"get: out has shape {out.shape}, not {self.shape}")
+        return fetched(self, out)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """The array on another device.
@@ -283,7 +302,13 @@ class Methods(Operators):
         target = device_of(device, "auto")
         if target == self._device:
             return self
-        host = np.array(self._array(), copy=True)
+        there = between(self, target)
+        if there is not None:
+            return there
+        host = fetched(self)
+        made = sent(type(self), host, target)
+        if made is not None:
+            return made
         made = type(self)._of_host(host, target)
         if target.kind in ("auto", "cpu"):
             return made

@@ -12,7 +12,8 @@ import numpy as np
 from ..api.conversion import chosen_device, convert, placed
 from ..api.coverage import native
 from ..array import DeviceArray
-from ..array.movement import moved
+from ..array.foreign import device_of_foreign, taken
+from ..array.movement import copied, moved
 from ..backends.registry import Device
 
 __all__ = ["from_dlpack"]
@@ -32,7 +33,7 @@ def from_dlpack(
     device: str | Device | None = None,
     copy: bool | None = None,
 ) -> DeviceArray:
-    """An array on the memory of another library's array.
+    """An array on the memory of another library's array, also on a CUDA device.
 
     The memory stays shared: each side sees what the other writes.
 
@@ -40,7 +41,7 @@ def from_dlpack(
     ----------
     x : object with ``__dlpack__`` and ``__dlpack_device__``
     device : str or Device, optional
-        Where the array is to be.
+        Where the array is to be; by default where the memory is.
     copy : bool, optional
         True always copies; False raises an error where memory cannot be shared.
 
@@ -61,6 +62,13 @@ def from_dlpack(
         if copy is False and (target is None or target == x._device):
             return moved(x, lambda a: a[...])  # type: ignore[no-any-return]
         return convert(x, copy=copy, device=target)  # type: ignore[no-any-return]
+    place = device_of_foreign(x)
+    if place is not None and target in (None, place):
+        there = taken(DeviceArray, x, place)
+        return copied(there, "K") if copy else there  # type: ignore[no-any-return]
+    if place is not None and copy is not False:
+        there = taken(DeviceArray, x, place)
+        return convert(there, copy=True, device=target)  # type: ignore[no-any-return]
     kind, _ = x.__dlpack_device__()
     on_host = kind in ON_CPU
     stays = target is None or target.kind in ("auto", "cpu")

@@ -60,6 +60,7 @@ class CudaBackend(GridBackend):
 
     dialect = CUDA
     dlpack_type = 2  # kDLCUDA
+    direct_from = 1 << 20
     rates = RATES
     lanes = True
 
@@ -281,10 +282,10 @@ class CudaBackend(GridBackend):
         """The stream on which foreign memory has to be ready; see `Exchanging`."""
         return self.streams.current.pointer or LEGACY
 
-    def adopted(self, foreign: Any) -> tuple[Any, Layout, np.dtype[Any]]:
+    def taken(self, capsule: Any) -> tuple[Any, Layout, np.dtype[Any]]:
         """Foreign memory; see `Exchanging`."""
         with self.streams.entered():
-            view = borrowed(self, foreign)
+            view = borrowed(self, capsule)
         return view.memory, view.layout, view.dtype
 
     def stream(self, foreign: Any = None) -> Stream:

@@ -64,17 +64,13 @@ def from_cupy(x: Any) -> GridView:
     return _of_foreign(x, None)
 
 
-def borrowed(backend: CudaBackend, foreign: Any) -> GridView:
-    """What somebody else has on the device: a capsule of DLPack's, which is ready on
-    our current stream, or an object with ``__cuda_array_interface__``."""
+def borrowed(backend: CudaBackend, capsule: Any) -> GridView:
+    """Memory of somebody else in a capsule of DLPack's, ready on our current stream."""
     import cupy
 
     stream = backend.streams.current
     with cupy.cuda.Device(backend.index), stream.of_cupy:
-        if hasattr(foreign, "__cuda_array_interface__"):
-            x = cupy.asarray(foreign)
-        else:
-            x = cupy.from_dlpack(foreign)
+        x = cupy.from_dlpack(capsule)
     return _of_foreign(x, stream)
 
 

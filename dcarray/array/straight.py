@@ -1,0 +1,133 @@
+"""Large arrays, straight between memory of NumPy's and a device: one copy, and none
+that stays on the host.
+
+Small ones, and those of other devices, go through a `Buffer` and keep the copy that
+they have on the host.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from ..backends.exchange import Exchanging
+from ..backends.registry import Device, backend_for
+from ..backends.retry import retried
+from ..config import current
+from ..layout import Layout, is_contiguous
+from ..lazy import execute, recover
+from ..profile import Event, emit
+from .state import ArrayState, HostArray, check_dtype
+
+__all__ = ["between", "fetched", "sent"]
+
+
+def _direct_from(device: Device) -> int | None:
+    """Bytes from which arrays of a device go straight; None where they never do."""
+    if device.kind in ("auto", "cpu") or current().verify_transfers:
+        return None
+    backend: object = backend_for(str(device))
+    return backend.direct_from if isinstance(backend, Exchanging) else None
+
+
+def sent(cls: type[ArrayState], host: HostArray, device: Device) -> Any:
+    """An array on a device with the elements of one of NumPy's, whose memory is not
+    needed afterwards; None where that is not the way for it."""
+    least = _direct_from(device)
+    if least is None or host.nbytes < least or not host.flags.c_contiguous:
+        return None
+    check_dtype(host.dtype, device)
+    backend = backend_for(str(device))
+    buffer = recover.empty(host.nbytes, str(device))
+    memory = buffer.read_on(backend)
+    source = host.reshape(-1).view(np.uint8)
+    _told(lambda: backend.upload(source, memory), "cpu", str(device), host.nbytes)
+    layout = Layout.dense(host.shape, host.itemsize)
+    return cls._of_buffer(buffer, layout, host.dtype, device)
+
+
+def fetched(x: ArrayState, out: HostArray | None = None) -> HostArray:
+    """A NumPy copy of an array, wherever it is; in ``out``, if that is given."""
+    found = _straight(x, out)
+    if found is not None:
+        return found
+    if out is None:
+        return np.array(x._array(), copy=True)
+    np.copyto(out, x._array(), casting="no")
+    return out
+
+
+def _straight(x: ArrayState, out: HostArray | None) -> HostArray | None:
+    least = _direct_from(x._device)
+    nbytes = x.size * x.dtype.itemsize
+    if least is None or nbytes < least:
+        return None
+    read = x._read()
+    execute.evaluate((read.value,))
+    buffer, layout = read.value.buffer, read.layout
+    assert buffer is not None
+    backend = backend_for(str(x._device))
+    is_all = nbytes == buffer.nbytes and not layout.offset
+    if not is_all or not is_contiguous(
+        layout.shape, layout.strides, x.dtype.itemsize, "C"
+    ):
+        return None
+    if buffer.is_valid_on("cpu") or not buffer.is_valid_on(backend.device):
+        return None
+    if out is None:
+        out = np.empty(x.shape, x.dtype)
+    elif not out.flags.c_contiguous or (out.shape, out.dtype) != (x.shape, x.dtype):
+        return None
+    target = out.reshape(-1).view(np.uint8)
+    buffer.hold()
+    try:
+        memory = buffer.read_on(backend)
+        _told(lambda: backend.download(memory, target), backend.device, "cpu", nbytes)
+    finally:
+        buffer.release()
+    return out
+
+
+def between(x: ArrayState, device: Device) -> Any:
+    """A copy on another device, without the host; None where that is not possible."""
+    if x._device.kind != device.kind or _direct_from(x._device) is None:
+        return None
+    there = backend_for(str(device))
+    receive = getattr(there, "receive", None)
+    if receive is None:
+        return None
+    check_dtype(x.dtype, device)
+    read = x._read()
+    execute.evaluate((read.value,))
+    buffer, layout = read.value.buffer, read.layout
+    here = backend_for(str(x._device))
+    if buffer is None or not buffer.is_valid_on(here.device):
+        return None
+    made = recover.empty(buffer.nbytes, str(device))
+    target = made.read_on(there)
+    buffer.hold()
+    try:
+        source = buffer.read_on(here)
+        came: list[bool] = []
+        _told(
+            lambda: came.append(receive(here, source, target, buffer.nbytes)),
+            *(here.device, there.device, buffer.nbytes),
+        )
+    finally:
+        buffer.release()
+    if not came[-1]:
+        return None
+    return type(x)._of_buffer(made, layout, x.dtype, device)
+
+
+def _told(move: Any, start: str, end: str, nbytes: int) -> None:
+    """Move bytes, again if that fails for a moment, and tell who watches."""
+    started = time.perf_counter()
+    route = f"{start} -> {end}"
+    retried(move, "copy", route)
+    seconds = time.perf_counter() - started
+    emit(
+        Event("transfer", "copy", route, nbytes=nbytes, seconds=seconds, start=started)
+    )
