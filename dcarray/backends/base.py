@@ -190,6 +190,9 @@ class Sharing(Protocol):
     it, asks here.  Calls for one block come one at a time.
     """
 
+    least: int
+    """Bytes below which a copy is cheaper than a turn."""
+
     def bytes_of(self, memory: Memory) -> np.ndarray[Any, Any]:
         """A block where the host sees it, made with `moving.Bytes`; always the same
         address."""

@@ -296,7 +296,7 @@ class Buffer:
                     self.pair = pair
             return
         for device in self.valid_devices():
-            found = shown(backend_for(device), self._copy_on(device))
+            found = shown(backend_for(device), self._copy_on(device), self.nbytes)
             if found is not None:
                 self.pair, self.root = found
                 self.start = address_of(self.root)

@@ -68,19 +68,22 @@ class Pair:
             self._sharing.to_device(self.memory, writing)
 
 
-def shown(backend: Backend, memory: Memory) -> tuple[Pair, HostArray] | None:
-    """A device's block as the host's copy too, and its bytes; None where the device's
-    memory is not the host's."""
+def shown(
+    backend: Backend, memory: Memory, nbytes: int
+) -> tuple[Pair, HostArray] | None:
+    """A device's block as the host's copy too, and its bytes; None where that cannot
+    be, or does not pay."""
     sharing: Sharing | None = getattr(backend, "sharing", None)
-    if sharing is None:
+    if sharing is None or nbytes < sharing.least:
         return None
     return Pair(backend.device, memory, sharing), sharing.bytes_of(memory)
 
 
 def adopted(backend: Backend, root: HostArray, nbytes: int) -> Pair | None:
-    """Memory of the host as a device's copy too; None where it cannot be."""
+    """Memory of the host as a device's copy too; None where that cannot be, or does not
+    pay."""
     sharing: Sharing | None = getattr(backend, "sharing", None)
-    if sharing is None or not nbytes or not root.flags.writeable:
+    if sharing is None or nbytes < sharing.least or not root.flags.writeable:
         return None
     memory = sharing.adopted(bytes_of(root, nbytes))
     return None if memory is None else Pair(backend.device, memory, sharing)

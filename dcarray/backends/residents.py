@@ -13,9 +13,7 @@ __all__ = ["evacuate", "resident"]
 
 def resident(device: str) -> list[Buffer]:
     """Buffers with a copy on a device, the least recently used first."""
-    found = [
-        b for b in list(on_devices) if b._copies is not None and device in b._copies
-    ]
+    found = [buffer for buffer in list(on_devices) if buffer.is_on(device)]
     return sorted(found, key=lambda buffer: buffer.last_used)
 
 

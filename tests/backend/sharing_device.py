@@ -35,6 +35,8 @@ class Shared:
 class SharingBackend(InterpretedBackend):
     """Its own `Sharing`."""
 
+    least = 1
+
     def __init__(self, device: str = "shared:0", **limits: Any) -> None:
         super().__init__(device, **limits)
         self.sharing = self

@@ -29,6 +29,7 @@ if BACKEND.sharing is None:
 CPU = backend_for("cpu")
 F32 = np.float32
 LARGE = 1 << 20
+SMALL = LARGE // 64
 
 
 @dc.kernel
@@ -58,8 +59,8 @@ def held(x: Any) -> Buffer:
 
 # ------------------------------------------------------------------------------- races
 def test_the_host_writes_right_after_a_slow_kernel_that_reads() -> None:
-    x = dc.zeros(LARGE // 64, F32, device=DEVICE)
-    out = dc.zeros(LARGE // 64, F32, device=DEVICE)
+    x = dc.zeros(SMALL, F32, device=DEVICE)
+    out = dc.zeros(SMALL, F32, device=DEVICE)
     for turn in range(1, 13):
         slow(x, out)
         held(x).write_on(CPU).view(F32)[:] = turn
@@ -69,7 +70,7 @@ def test_the_host_writes_right_after_a_slow_kernel_that_reads() -> None:
 
 
 def test_the_host_reads_right_after_a_slow_kernel_that_writes() -> None:
-    x = dc.zeros(LARGE // 64, F32, device=DEVICE)
+    x = dc.zeros(SMALL, F32, device=DEVICE)
     for turn in range(1, 13):
         held(x).write_on(CPU).view(F32)[:] = turn
         slow(x, x)
@@ -80,35 +81,35 @@ def test_the_host_reads_right_after_a_slow_kernel_that_writes() -> None:
 def test_memory_of_the_host_goes_back_after_the_kernels() -> None:
     """What is freed or rented again at once would be overwritten under a kernel."""
     for turn in range(1, 13):
-        x = dc.asarray(np.full(LARGE // 64, turn, F32), device=DEVICE)
-        out = dc.empty(LARGE // 64, F32, device=DEVICE)
+        x = dc.asarray(np.full(SMALL, turn, F32), device=DEVICE)
+        out = dc.empty(SMALL, F32, device=DEVICE)
         slow(x, out)
         del x
-        rest = [np.full(LARGE // 64, -1, F32) for _ in range(4)]
+        rest = [np.full(SMALL, -1, F32) for _ in range(4)]
         assert (out.get() == turn).all(), turn
         del rest
 
 
 def test_blocks_of_the_pool_are_used_again() -> None:
     for turn in range(1, 13):
-        x = dc.full(LARGE // 64, turn, dtype=F32, device=DEVICE)
-        out = dc.empty(LARGE // 64, F32, device=DEVICE)
+        x = dc.full(SMALL, turn, dtype=F32, device=DEVICE)
+        out = dc.empty(SMALL, F32, device=DEVICE)
         slow(x, out)
         x.get()
         del x  # mapped, and a kernel may be reading it
-        y = dc.full(LARGE // 64, -1, dtype=F32, device=DEVICE)
+        y = dc.full(SMALL, -1, dtype=F32, device=DEVICE)
         assert (out.get() == turn).all(), turn
         assert (y.get() == -1).all()
 
 
 def test_idle_blocks_are_freed_after_the_kernels() -> None:
     for turn in range(1, 13):
-        x = dc.full(LARGE // 64, turn, dtype=F32, device=DEVICE)
-        out = dc.empty(LARGE // 64, F32, device=DEVICE)
+        x = dc.full(SMALL, turn, dtype=F32, device=DEVICE)
+        out = dc.empty(SMALL, F32, device=DEVICE)
         slow(x, out)
         del x
         BACKEND.pool.trim()
-        rest = [np.full(LARGE // 64, -1, F32) for _ in range(4)]
+        rest = [np.full(SMALL, -1, F32) for _ in range(4)]
         assert (out.get() == turn).all(), turn
         del rest
 
@@ -126,8 +127,15 @@ def test_nothing_is_copied() -> None:
     assert np.array_equal(back.get(), got)
 
 
+def test_small_arrays_are_copied() -> None:
+    with dc.profile() as profile:
+        x = dc.asarray(np.arange(SMALL - 1, dtype=F32), device=DEVICE) + 1
+        assert x.get()[5] == 6
+    assert len(profile.of_kind("transfer")) == 2
+
+
 def test_a_block_is_where_the_host_sees_it() -> None:
-    x = dc.arange(1000, dtype=F32, device=DEVICE) + 1
+    x = dc.arange(SMALL, dtype=F32, device=DEVICE) + 1
     dc.evaluate(x)
     seen = held(x).read_on(CPU)
     address = seen.__array_interface__["data"][0]
@@ -135,12 +143,12 @@ def test_a_block_is_where_the_host_sees_it() -> None:
     x += 1
     dc.evaluate(x)
     assert held(x).read_on(CPU).__array_interface__["data"][0] == address
-    assert (x.get() == np.arange(1000) + 2).all()
+    assert (x.get() == np.arange(SMALL) + 2).all()
 
 
 def test_memory_of_the_host_that_is_not_aligned() -> None:
-    raw = np.zeros(4 * 1000 + 4, np.uint8)
-    host = raw[4 - raw.__array_interface__["data"][0] % 4 :][:4000].view(F32)
+    raw = np.zeros(4 * SMALL + 12, np.uint8)
+    host = raw[4 - raw.__array_interface__["data"][0] % 4 :][: 4 * SMALL + 4].view(F32)
     if host.__array_interface__["data"][0] % 16 == 0:
         host = host[1:]
     buffer = Buffer.of_host(host)
@@ -196,7 +204,7 @@ def test_memory_that_was_adopted_is_let_go() -> None:
         def __del__(self) -> None:
             freed.append(self.nbytes)
 
-    host = np.zeros(4096, np.uint8).view(Watched)
+    host = np.zeros(1 << 16, np.uint8).view(Watched)
     buffer = Buffer.of_host(host)
     del host
     buffer.read_on(BACKEND)
@@ -224,10 +232,10 @@ def test_room_is_made() -> None:
 def test_blocks_are_cleared() -> None:
     with dc.config(clear_buffers=True):
         for _ in range(3):
-            x = dc.full(5000, 7, dtype=F32, device=DEVICE)
+            x = dc.full(SMALL, 7, dtype=F32, device=DEVICE)
             held(x).write_on(CPU)[:] = 7
             del x
-            assert not dc.empty(5000, F32, device=DEVICE).get().any()
+            assert not dc.empty(SMALL, F32, device=DEVICE).get().any()
 
 
 # ------------------------------------------------------------------------ threads, fork
@@ -254,9 +262,9 @@ def test_threads() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_lets_go_of_it() -> None:
-    x = dc.arange(1000, dtype=F32, device=DEVICE) + 1
+    x = dc.arange(SMALL, dtype=F32, device=DEVICE) + 1
     x.get()
-    y = dc.asarray(np.arange(1000, dtype=F32), device=DEVICE)
+    y = dc.asarray(np.arange(SMALL, dtype=F32), device=DEVICE)
     seen = held(x).read_on(CPU).view(F32)
     child = os.fork()
     if child == 0:

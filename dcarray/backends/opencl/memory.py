@@ -86,6 +86,8 @@ class HostMemory:
         ``alignment`` and whose length is one of ``step``.
     """
 
+    least = 1 << 16
+
     def __init__(
         self, device: str, context: Any, queue: Any, alignment: int, step: int
     ) -> None:
