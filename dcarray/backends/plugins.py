@@ -142,7 +142,10 @@ def load(kind: str) -> bool:
             found.loaded = True
             try:
                 _register(kind, found)
-            except (Exception, SystemExit) as error:
+            except KeyboardInterrupt:
+                found.loaded = False
+                raise
+            except BaseException as error:  # also what is raised to skip a test
                 troubles.report(kind, troubles.words(error))
         return registry.is_taken(kind)
 
@@ -275,9 +278,11 @@ def _replace(name: str) -> None:
     modules = _taken_out(found.entry.module)
     try:
         _register(name, found)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         _taken_out(found.entry.module)
         sys.modules.update(modules)
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise DeviceError(f"reload: {name}: {troubles.words(error)}") from error
     _plugins()[name] = found
     troubles.clear(name)

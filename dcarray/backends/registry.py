@@ -36,12 +36,13 @@ Factory = Callable[[int], Backend]
 class Device:
     """The label of a device: ``auto``, ``cpu``, or a kind with a number, ``cuda:0``.
 
-    Devices compare equal to their text.
+    Devices compare equal to their text.  Whether there is such a device is found out
+    when it is used.
 
     Raises
     ------
     UnsupportedError
-        There is no such device.
+        The text is no label.
 
     Examples
     --------
@@ -283,15 +284,22 @@ def device_of(device: str | Device | None, default: str) -> Device:
     ------
     UnsupportedError
         There is no such device.
+    TypeError
+        It is neither a label nor a device.
     """
     if device is None:
         device = default
-    found = _known.get(device) if isinstance(device, str) else device
+    if not isinstance(device, (str, Device)):
+        raise TypeError(
+            f"device: got {device!r}, takes a label, 'cpu' or 'cuda:0' say, or a Device"
+        )
+    label = str(device)
+    found = _known.get(label)
     if found is None:
-        found = Device(device)
+        found = Device(label)
         if found.kind != "auto":
             backend_for(str(found))
-        _known[str(device)] = found
+        _known[label] = found
     return found
 
 

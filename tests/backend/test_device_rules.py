@@ -123,6 +123,16 @@ def test_to_device(device: SimulatedDevice) -> None:
         assert x.device == device.label
 
 
+def test_what_is_no_device() -> None:
+    x = dc.ones(2)
+    for given in (3, 1.5, b"cpu", ("cpu",)):
+        for call in (x.to_device, lambda d: dc.ones(2, device=d)):
+            with pytest.raises(TypeError, match="takes a label"):
+                call(given)
+    with pytest.raises(UnsupportedError, match="no device"):
+        dc.ones(2, device=dc.Device("nothing:0"))
+
+
 def test_labels() -> None:
     assert dc.Device("cpu") == "cpu" == str(dc.Device("cpu"))
     assert dc.Device(dc.Device("auto")) == "auto"

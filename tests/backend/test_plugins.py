@@ -167,6 +167,7 @@ BROKEN = {
     "import error": ("import no_such_module_anywhere", "no_such_module_anywhere"),
     "syntax error": ("def factory(:", "SyntaxError"),
     "exits": ("raise SystemExit(3)", "SystemExit"),
+    "skips a test": ("import pytest\npytest.skip('no driver')", "no driver"),
     "no factory": ("def count(): return 1", "no factory"),
     "no count": ("def factory(index): pass", "no count"),
     "count is a number": ("count = 1\ndef factory(index): pass", "no count"),
