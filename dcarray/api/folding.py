@@ -49,7 +49,7 @@ def folded(
     """
     every = tuple(range(x.ndim))
     axes = every
-    if axis is not None:
+    if axis is not None and (x.ndim or axis not in (0, -1)):
         axes = np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
     rest = [one for one in every if one not in axes]
     length = math.prod([x.shape[one] for one in axes])

@@ -9,8 +9,9 @@ import numpy as np
 from ..array import DeviceArray, calls
 from ..array.fallback import call_numpy, on_host
 from ..backends.registry import AUTO
+from ..ops import indexing as picks
 from ..ops.elementwise import WHERE
-from .calling import named_device
+from .calling import named_device, served
 from .conversion import as_array, unwrapped
 from .coverage import fallback, native
 from .hosted import hosted
@@ -20,24 +21,7 @@ from .manipulation import broadcast_to
 __all__ = ["copyto", "pad", "repeat", "resize", "roll", "tile", "trim_zeros"]
 
 
-@hosted(np.repeat)
-def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    """Each element several times, one after the other.
-
-    Parameters
-    ----------
-    a : array_like
-    repeats : int or array of int
-        How often, for all or for each element of the axis.
-    axis : int, optional
-        None flattens the array first.
-    """
-    x = as_array(a)
-    if axis is None:
-        x, axis = x.ravel(), 0
-    axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
-    places = np.repeat(np.arange(x.shape[axis]), unwrapped(repeats))
-    return x[(slice(None),) * axis + (places,)]
+repeat = served(picks.REPEAT)
 
 
 @hosted(np.tile)

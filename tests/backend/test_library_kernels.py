@@ -87,6 +87,8 @@ KEYS: list[Any] = [
     (1, slice(None), np.array([1, 1])),
     (..., np.array([0, 4, 4])),
     (None, np.array([0, 1]), None, 2),
+    (slice(None), np.array([0, 1]), ..., 2),
+    (slice(1, None), 1, ..., np.array([0, 4, 4])),
     np.array([True, False, True, True, False, True]),
     (slice(None), np.array([True, False, True, True, False, True, False])),
     np.arange(42).reshape(6, 7) % 3 == 0,
@@ -198,6 +200,29 @@ def test_compressed_and_repeated() -> None:
     check(lambda np, x: np.repeat(x, 3, axis=1), x)
     check(lambda np, x: np.repeat(x, np.asarray([1, 0, 2, 3]), axis=0), x)
     check(lambda np, x: x.repeat(2), x)
+    check(lambda np, x, n: np.repeat(x, n, axis=1), x[:, ::-2], np.array([2, 0, 5]))
+    check(lambda np, x, n: x.repeat(n), x[0], np.zeros(6, np.uint8))
+    check(lambda np, x: np.repeat(x, np.array([], np.int64)), x[:0])
+    given = dc.asarray(x, device=DEVICE)
+    times = dc.asarray(np.array([1, -1, 0, 0]), device=DEVICE)
+    with pytest.raises(ValueError, match="negative"):
+        dc.repeat(given, times, axis=0)
+    with pytest.raises(TypeError, match="safe"):
+        dc.repeat(given, np.ones(4), axis=0)
+
+
+def test_no_axes() -> None:
+    x = np.array(3, np.int32)
+    check(lambda np, x: np.repeat(x, 2, axis=0), x)
+    check(lambda np, x: np.count_nonzero(x, axis=-1), x)
+    check(lambda np, x: np.compress([True], x, axis=0), x)
+    check(lambda np, x: np.lexsort((x, x)), x)
+    check(lambda np, x: np.gcd.reduce(x, axis=-1), x)
+    given = dc.asarray(x, device=DEVICE)
+    with pytest.raises(np.exceptions.AxisError):
+        dc.unique(given, axis=0)
+    with pytest.raises(ValueError, match="too small depth"):
+        dc.correlate(given, given)
 
 
 # ---------------------------------------------------------------------------- ordering
@@ -234,6 +259,7 @@ def test_sorting_a_long_axis() -> None:
     x = np.random.default_rng(0).integers(0, 1000, 20_001).astype(np.float32)
     check(lambda np, x: np.argsort(x, stable=True), x)
     check(lambda np, x: np.lexsort((x[::-1], x % 10)), x)
+    check(lambda np, x: np.lexsort((x.reshape(-1, 4),), axis=0), x[: x.size // 4 * 4])
 
 
 @pytest.mark.parametrize("code", "?bHilLefd")
@@ -254,6 +280,19 @@ def test_unique(code: str) -> None:
         check(lambda np, x: np.unique(x, True, True, True), x)
         check(lambda np, x: tuple(np.unique_all(x)), x)
         check(lambda np, x: np.sort(np.unique_values(x)), x)
+
+
+def test_unique_slices() -> None:
+    for code in "?bfF":
+        x = numbers(code, (5, 9)) % 2 if code == "b" else numbers(code, (5, 9))
+        x[3] = x[1]
+        check(lambda np, x: np.unique(x, True, True, True, axis=0), x)
+        check(lambda np, x: np.unique(x.T[::-1], axis=-1), x)
+    x = np.arange(24, dtype=np.int16).reshape(2, 3, 4) // 9
+    for axis in range(3):
+        check(lambda np, x, axis=axis: np.unique(x, True, axis=axis), x)
+    check(lambda np, x: np.unique(x[:0], True, True, True, axis=0), x)
+    check(lambda np, x: np.unique(x[:, :0], True, True, True, axis=0), x)
 
 
 @pytest.mark.parametrize("code", "?bilefdF")

@@ -74,8 +74,11 @@ def selected(work: Work, x: GridView, key: Any) -> Selection:
     items, distinct = _items(work, x.shape, key)
     basic: list[Any] = []
     found: list[tuple[int, _Indices]] = []
+    gap = 0
     for item in items:
-        if isinstance(item, _KINDS):
+        if item is Ellipsis:
+            gap = len(basic)
+        elif isinstance(item, _KINDS):
             found.append((len(basic), item))
             if isinstance(item, _Chosen):
                 basic += [slice(None)] * item.mask.ndim
@@ -87,6 +90,7 @@ def selected(work: Work, x: GridView, key: Any) -> Selection:
     axes = [axis + k for axis, item in found for k in range(_width(item))]
     middle = _broadcast([item.shape for _, item in found])
     together = axes == list(range(axes[0], axes[0] + len(axes)))
+    together = together and not axes[0] < gap <= axes[-1]
     front = axes[0] if together else 0
     rest = tuple([n for axis, n in enumerate(view.shape) if axis not in axes])
     shape = rest[:front] + middle + rest[front:]
@@ -177,8 +181,10 @@ def _items(work: Work, shape: tuple[int, ...], key: Any) -> tuple[list[Any], boo
     indexed = 0
     for item in given:
         if item is Ellipsis:
-            items += [slice(None)] * (len(shape) - used)
-            axis += len(shape) - used
+            # One that stands for no axis still lies between two arrays.
+            missing = len(shape) - used
+            items += [slice(None)] * missing if missing else [Ellipsis]
+            axis += missing
         elif item is None or isinstance(item, slice):
             items.append(item)
             axis += item is not None

@@ -143,14 +143,13 @@ def _sort(
 
 def _lexsort(work: Work, *keys: Any, axis: Any = -1) -> GridView:
     """`numpy.lexsort`."""
-    if len(keys) == 1 and work.put(keys[0]).ndim > 1:
-        table = work.put(keys[0])
-        keys = tuple([table.through(_row(k)) for k in range(table.shape[0])])
     order: GridView | None = None
     arrays = [work.put(key) for key in keys]
     if len({x.shape for x in arrays}) > 1:
         raise ValueError("all keys need to be the same shape")
     shape = arrays[0].shape
+    if not shape and axis in (0, -1):
+        return work.full(1, 0, INTP).through(lambda a: a.reshape(()))
     axis = normalized_axis(axis, len(shape))
     for x in arrays:
         order = order_of(work, rows_of(work, x, axis), before=order)
@@ -158,10 +157,6 @@ def _lexsort(work: Work, *keys: Any, axis: Any = -1) -> GridView:
     moved = (*shape[:axis], *shape[axis + 1 :], shape[axis])
     found = order.through(lambda a: np.moveaxis(a.reshape(moved), -1, axis))
     return work.cast(found, INTP)
-
-
-def _row(number: int) -> Callable[[Any], Any]:
-    return lambda a: a[number, ...]
 
 
 # --------------------------------------------------------------------------- searching

@@ -16,7 +16,7 @@ from ....ops.reduction import SUM
 from ..views import GridView
 from .keys import selected, shown
 from .places import chosen, gather, positions, resolved, scatter, turns
-from .work import INT64, INTP, HostArray, Work, normalized_axis
+from .work import INT64, INTP, HostArray, Work, normalized_axis, reduced_axes
 
 __all__ = ["TABLE", "take"]
 
@@ -172,17 +172,6 @@ def _put_flat(
     return changed
 
 
-def _repeat(work: Work, x: Any, repeats: Any, *, axis: Any = None) -> GridView:
-    """`numpy.repeat`."""
-    x = work.put(x)
-    if axis is None or not x.ndim:
-        x, axis = work.reshaped(x, (-1,)), axis or 0
-    axis = normalized_axis(axis, x.ndim)
-    times = work.read(repeats) if isinstance(repeats, GridView) else repeats
-    places = np.repeat(np.arange(x.shape[axis]), times)
-    return take(work, x, work.put(places), axis)
-
-
 # ------------------------------------------------------------------------------ masks
 def _truth(work: Work, x: Any) -> GridView:
     x = work.put(x)
@@ -239,7 +228,7 @@ def _count_nonzero(
     if axis is None:
         axes = tuple(range(x.ndim))
     else:
-        axes = np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+        axes = reduced_axes(axis, x.ndim)
     found = work.reduce(SUM, axes, x, 0, before=NOT_EQUAL, dtype=INTP)
     if keepdims:
         return found
@@ -252,7 +241,7 @@ def _compress(work: Work, condition: Any, x: Any, *, axis: Any = None) -> GridVi
     x, mask = work.put(x), _truth(work, condition)
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    if axis is None:
+    if axis is None or (not x.ndim and axis in (0, -1)):
         x, axis = work.reshaped(x, (-1,)), 0
     places = positions(work, mask)
     return take(work, x, places, normalized_axis(axis, x.ndim))
@@ -273,7 +262,6 @@ TABLE: dict[str, Callable[..., Any]] = {
     "take": _take,
     "take_along_axis": _take_along_axis,
     "put_along_axis": _put_along_axis,
-    "repeat": _repeat,
     "nonzero": _nonzero,
     "flatnonzero": _flatnonzero,
     "argwhere": _argwhere,

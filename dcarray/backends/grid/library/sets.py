@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ....errors import UnsupportedError
-from ....ops.elementwise import EQUAL, LOGICAL_NOT, MINIMUM, SUBTRACT
+from ....ops.elementwise import CAST, EQUAL, LOGICAL_NOT, MINIMUM, NOT_EQUAL, SUBTRACT
 from ....ops.kernels.sorting import edges_kernel, member_kernel
-from ....ops.reduction import CUMULATIVE_SUM
+from ....ops.reduction import ANY, CUMULATIVE_SUM
 from ..views import GridView
 from .joining import joined
 from .ordering import order_of, picked, search
-from .places import positions, scatter
+from .picking import take
+from .places import positions, scatter, turns
 from .scans import scan
-from .work import BOOL, INT32, INT64, INTP, Work, rows_of
+from .work import BOOL, INT32, INT64, INTP, Work, normalized_axis, rows_of
 
 __all__ = ["TABLE"]
 
@@ -76,6 +78,44 @@ class _Ordered:
         return out
 
 
+class _Slices(_Ordered):
+    """The slices along an axis in their order, and where new ones begin."""
+
+    def __init__(self, work: Work, x: GridView, axis: int) -> None:
+        self.work = work
+        self.axis = axis
+        rows = x.through(lambda a: np.moveaxis(a, axis, 0))
+        count, *self.rest = rows.shape
+        self.shape = (count,)
+        width = math.prod(self.rest)
+        table = work.reshaped(rows, (count, width))
+        order = turns(work, (1, count), max(1, count), INT32)
+        if count:
+            for column in reversed(range(width)):
+                key = table.through(lambda a: a[:, column])  # noqa: B023
+                order = order_of(work, rows_of(work, key, 0), before=order)
+        self.order = order.through(lambda a: a.reshape(-1))
+        self.elements = take(work, table, work.cast(self.order, INT64), 0)
+        self.mask = work.full(count, 0, BOOL) if count else work.new((0,), BOOL)
+        if count:
+            one = work.full(1, 1, BOOL)
+            work.map(CAST, one, dtype=BOOL, out=self.mask.through(lambda a: a[:1]))
+        if count > 1 and width:
+            ahead, behind = (
+                self.elements.through(lambda a: a[1:]),
+                self.elements.through(lambda a: a[:-1]),
+            )
+            differ = work.reduce(ANY, (1,), ahead, behind, before=NOT_EQUAL)
+            differ = differ.through(lambda a: a[:, 0])
+            work.map(CAST, differ, dtype=BOOL, out=self.mask.through(lambda a: a[1:]))
+        self.firsts = positions(work, self.mask)
+
+    def values(self) -> GridView:
+        found = take(self.work, self.elements, self.firsts, 0)
+        shape = (found.shape[0], *self.rest)
+        return found.through(lambda a: np.moveaxis(a.reshape(shape), 0, self.axis))
+
+
 def _unique(
     work: Work,
     x: Any,
@@ -89,9 +129,15 @@ def _unique(
 ) -> Any:
     """`numpy.unique`."""
     x = work.put(x)
-    if axis is not None and x.ndim > 1:
-        raise UnsupportedError("unique slices along an axis")
-    found = _Ordered(work, x, equal_nan)
+    found: _Ordered
+    if axis is None:
+        found = _Ordered(work, x, equal_nan)
+    else:
+        axis = normalized_axis(axis, x.ndim)
+        if x.ndim > 1:
+            found = _Slices(work, x, axis)
+        else:
+            found = _Ordered(work, x, equal_nan)
     if not return_index and not return_inverse and not return_counts:
         return found.values()
     results = [found.values()]

@@ -41,6 +41,8 @@ def _vectors(work: Work, x: Any, y: Any, name: str) -> tuple[GridView, GridView]
     found = []
     for given, letter in ((x, "a"), (y, "v")):
         one = work.put(given)
+        if not one.ndim and name == "correlate":
+            raise ValueError("object of too small depth for desired array")
         one = one if one.ndim else one.through(lambda a: a.reshape(1))
         if one.ndim != 1:
             raise ValueError("object too deep for desired array")

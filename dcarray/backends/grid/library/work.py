@@ -21,7 +21,7 @@ from ..views import GridView
 if TYPE_CHECKING:
     from ..backend import GridBackend
 
-__all__ = ["Result", "Rows", "Work", "normalized_axis", "rows_of"]
+__all__ = ["Result", "Rows", "Work", "normalized_axis", "reduced_axes", "rows_of"]
 
 DType = np.dtype[Any]
 HostArray = np.ndarray[Any, Any]
@@ -346,3 +346,16 @@ def normalized_axis(axis: Any, ndim: int) -> int:
         There is no such axis.
     """
     return int(np.lib.array_utils.normalize_axis_index(axis, ndim))
+
+
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes that count from the front; an array without axes has one to reduce.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    """
+    if not ndim and axis in (0, -1):
+        return ()
+    return tuple(np.lib.array_utils.normalize_axis_tuple(axis, ndim))
