@@ -7,7 +7,18 @@ which lose no digits.
 
 from __future__ import annotations
 
-from ...kernel.language import LOG2E, Scalar, absolute, cast, copysign, fma, is_single
+from ...kernel.language import (
+    LOG2E,
+    Scalar,
+    absolute,
+    as_unsigned,
+    bits_to_float,
+    cast,
+    copysign,
+    fma,
+    fraction_bits,
+    is_single,
+)
 from .coefficients import (
     COSH_DOUBLE,
     COSH_SINGLE,
@@ -36,9 +47,12 @@ __all__ = ["cosh", "exp", "exp2", "expm1", "scaled", "sinh", "tanh"]
 def scaled(x: Scalar, k: Scalar) -> Scalar:
     """``x`` about 1 times 2**k, in two steps: rounded once where it is subnormal, an
     infinity with its flag where it is too large."""
-    bias = 4096
-    half = ((k + bias) >> 1) - bias // 2
-    return x * power_of_two(half, x) * power_of_two(k - half, x)
+    far = 64 if is_single(x) else 512
+    down = cast(2.0**-64 if is_single(x) else 2.0**-512, x)
+    up = cast(2.0**64 if is_single(x) else 2.0**512, x)
+    towards = cast(far, k) if k < 0 else cast(-far, k)
+    most = bits_to_float(as_unsigned(pattern(x) + ((k + towards) << fraction_bits(x))))
+    return most * (down if k < 0 else up)
 
 
 def reduced(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -58,8 +72,8 @@ def exp(x: Scalar) -> Scalar:
         rest = polynomial(r, EXP_SINGLE)
     else:
         rest = polynomial(r, EXP_DOUBLE)
-    found = scaled(1.0 + fma(r * r, rest, r), k)
-    return x if x != x else found
+    one = cast(1.0, x)
+    return x if x != x else scaled(fma(fma(rest, r, one), r, one), k)
 
 
 def exp2(x: Scalar) -> Scalar:

@@ -57,6 +57,12 @@ def magnitude(x: Scalar) -> Scalar:
 
 def clamped(x: Scalar, limit: Scalar) -> Scalar:
     """``x`` between ``-limit`` and ``limit``; so is NaN."""
+    if is_single(x):  # vectors have the smaller of two short integers
+        edge = pattern(cast(limit, x))
+        right = pattern(x) if pattern(x) < edge else edge
+        bottom = float_to_bits(cast(-limit, x))
+        both = as_unsigned(right) if as_unsigned(right) < bottom else bottom
+        return bits_to_float(both)
     return copysign(cast(limit, x), x) if magnitude(x) > pattern(cast(limit, x)) else x
 
 
