@@ -5,9 +5,9 @@ the share in which they occur (``float32`` and ``float64`` most, complex numbers
 halves a few), reductions of such, and library kernels.  Each dialect has a process of
 its own, in which nothing has been rendered yet; imports are not counted.  Measured are
 
-- from the IR of a thousand kernels of real numbers to text (bar: 1 s);
-- the same for those of complex numbers that occur among them, whose text is ten times
-  as long: each operation becomes some on their parts;
+- from the IR of a thousand kernels to text (bar: 1 s), and what of it is for those of
+  complex numbers among them, whose text is six times as long: each operation becomes
+  some on their parts;
 - from programs to the IR, the parsing of all bodies included.
 
 Times are those of the processor, in one thread.
@@ -192,7 +192,7 @@ def measure(name: str, path: str | None) -> None:
     real: list[Kernel] = []
     complex_: list[Kernel] = []
     start = time.process_time()
-    while len(real) < COUNT:
+    while len(real) + len(complex_) < COUNT:
         kernel = next(recipes)()
         (complex_ if has_complex(kernel) else real).append(kernel)
     built = time.process_time()
@@ -208,7 +208,7 @@ def measure(name: str, path: str | None) -> None:
         "real": written - built,
         "complex": stop - written,
         "complex_count": len(complex_),
-        "distinct": len(set(texts)),
+        "distinct": len({*texts, *more}),
         "characters": sum(map(len, texts)),
         "complex_characters": sum(map(len, more)),
     }
@@ -227,13 +227,15 @@ def rows() -> Iterator[Row]:
     for name in DIALECTS:
         code = f"import render; render.measure({name!r}, None)"
         runs = [json.loads(in_child(code, {"PYTHONPATH": given})) for _ in range(3)]
-        runs.sort(key=lambda run: run["real"])
+        runs.sort(key=lambda run: run["real"] + run["complex"])
         found = runs[1]
+        total = found["real"] + found["complex"]
+        characters = found["characters"] + found["complex_characters"]
         yield Row(
-            f"{name}: {COUNT} kernels of real numbers, {found['distinct']} distinct",
-            f"{milliseconds(found['real'])}, {found['characters'] / 1e6:.1f} MB",
+            f"{name}: {COUNT} kernels, {found['distinct']} distinct",
+            f"{milliseconds(total)}, {characters / 1e6:.1f} MB",
             "<= 1 s",
-            found["real"] <= 1.0,
+            total <= 1.0,
             found,
         )
         yield Row(

@@ -17,6 +17,7 @@ from . import infer, nodes
 from .calls import Calls
 from .elements import Frame
 from .expressions import Expressions
+from .walk import parts
 
 __all__ = ["Branches", "Collect", "Returned"]
 
@@ -205,16 +206,12 @@ class Branches(Calls):
 
 def _loads(found: object) -> bool:
     """Whether something reads an array, which must not happen out of turn."""
-    if isinstance(found, nodes.Load):
-        return True
+    if type(found) is nodes.Name or type(found) is nodes.Constant:
+        return False
     if isinstance(found, (list, tuple)):
-        return any(_loads(item) for item in found)
-    if isinstance(found, nodes.Let):
-        return _loads(found.value)
-    if isinstance(found, nodes.Apply):
-        return _loads(found.arguments)
-    if isinstance(found, nodes.Cast):
-        return _loads(found.argument)
-    if isinstance(found, nodes.Select):
-        return _loads((found.condition, found.when_true, found.when_false))
-    return False
+        return any(map(_loads, found))
+    if type(found) is nodes.Let:
+        found = found.value
+    if not isinstance(found, infer.TYPED):
+        return False
+    return any([type(item) is nodes.Load for item in parts(found)])

@@ -17,6 +17,7 @@ from . import nodes
 from .language import LANES, PRIMITIVES
 
 __all__ = [
+    "TYPED",
     "WEAK_INT",
     "Operand",
     "apply",
@@ -47,7 +48,7 @@ _WEAK = {"i": WEAK_INT, "f": WEAK_FLOAT, "c": WEAK_COMPLEX}
 _STRONG = {kind: np.dtype(dtype.type) for kind, dtype in _WEAK.items()}
 _PYTHON: dict[str, type] = {"i": int, "f": float, "c": complex}
 
-_TYPED = (
+TYPED = (
     nodes.Constant,
     nodes.Name,
     nodes.Apply,
@@ -79,7 +80,7 @@ _KNOWN = {"isnan": False, "isinf": False, "isfinite": True}
 
 def is_typed(operand: object) -> bool:
     """Whether ``operand`` is an expression of the IR, and not a Python object."""
-    return isinstance(operand, _TYPED)
+    return isinstance(operand, TYPED)
 
 
 def default_dtype(value: Number) -> DType:
@@ -110,7 +111,7 @@ def weak_dtype(operand: object) -> DType | None:
     """What a number of Python is as a weak dtype; None for what is none."""
     if isinstance(operand, (int, float, complex)) and type(operand) is not bool:
         return _WEAK[default_dtype(operand).kind]
-    if isinstance(operand, _TYPED) and operand.dtype.metadata is not None:
+    if isinstance(operand, TYPED) and operand.dtype.metadata is not None:
         return operand.dtype
     return None
 
@@ -138,6 +139,19 @@ def kinds(operands: tuple[Operand, ...]) -> tuple[Any, ...]:
             found.append(_PYTHON[item.dtype.kind])
         else:
             found.append(_STRONG[item.dtype.kind])
+    return tuple(found)
+
+
+def _strong_dtypes(operands: tuple[Operand, ...]) -> tuple[DType, ...] | None:
+    """What `kinds` gives for operands none of which is weak; None for others."""
+    found = []
+    for item in operands:
+        if isinstance(item, (bool, int, float, complex)):
+            return None
+        dtype = item.dtype
+        if dtype.metadata is not None:
+            return None
+        found.append(dtype)
     return tuple(found)
 
 
@@ -238,9 +252,13 @@ def apply(name: str, *operands: Operand) -> nodes.Scalar:
     TypeError
         The primitive does not take these dtypes.
     """
-    *inputs, result = loop_dtypes(name, kinds(operands))
-    result = _marked(result, operands)
-    arguments = tuple(convert(item, dtype) for item, dtype in zip(operands, inputs))
+    found = _strong_dtypes(operands)
+    if found is None:
+        *inputs, result = loop_dtypes(name, kinds(operands))
+        result = _marked(result, operands)
+    else:
+        *inputs, result = loop_dtypes(name, found)
+    arguments = tuple([convert(item, dtype) for item, dtype in zip(operands, inputs)])
     kind = inputs[0].kind
     if kind == "b":
         name = _ON_BOOLS.get(name, name)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from . import nodes
 from .complex_lowering import lower_complex
+from .formats import is_narrow
+from .lowering import involves
 from .narrow import lower_narrow
 from .rewrite import eliminate_dead, simplify
 from .verify import verify
@@ -30,6 +32,7 @@ def lower(kernel: nodes.Kernel) -> nodes.Kernel:
         An atomic operation on a dtype that no device changes in one step.
     """
     real = simplify(lower_complex(kernel))
+    if not involves(kernel, is_narrow):
+        return real
     # Neither shared nor folded again: that would part elements from their casts.
-    wide = lower_narrow(real)
-    return real if wide is real else verify(eliminate_dead(wide))
+    return verify(eliminate_dead(lower_narrow(real)))

@@ -34,6 +34,7 @@ class Lowering(Writer):
         super().__init__(taken_names(kernel))
         self.kernel = kernel
         self.variables: dict[str, tuple[nodes.Name, ...]] = {}
+        self.kept: dict[DType, bool] = {}
 
     def run(self) -> nodes.Kernel:
         """The other kernel."""
@@ -105,6 +106,25 @@ class Lowering(Writer):
         self.statements.append(
             replace(node, index=index, value=value[0], result=result, expected=compared)
         )
+
+    def stays(self, node: nodes.Scalar) -> bool:
+        """Whether an expression is its own part, told without looking into operands
+        that are operations."""
+        if type(node) is not nodes.Apply or not self.keeps(node.dtype):
+            return False
+        for item in node.arguments:
+            if type(item) is not nodes.Name and type(item) is not nodes.Constant:
+                return False
+            if not self.keeps(item.dtype):
+                return False
+        return True
+
+    def keeps(self, dtype: DType) -> bool:
+        """Whether scalars of a dtype are their own parts."""
+        found = self.kept.get(dtype)
+        if found is None:
+            found = self.kept[dtype] = self.dtypes(dtype) == (dtype,)
+        return found
 
     # --------------------------------------------------------------- variables
     def define(self, name: str, dtype: DType) -> tuple[nodes.Name, ...]:
@@ -184,6 +204,10 @@ class Lowering(Writer):
 
     def statement(self, node: nodes.Statement) -> None:
         if type(node) is nodes.Let:
+            if self.stays(node.value):
+                self.variables[node.name] = (nodes.Name(node.name, node.value.dtype),)
+                self.statements.append(node)
+                return
             parts = self.scalar(node.value)
             names = self.define(node.name, node.value.dtype)
             for name, part in zip(names, parts, strict=True):

@@ -54,6 +54,10 @@ class _Replacing(Lowering):
         super().__init__(kernel)
         self.wanted = wanted
 
+    def stays(self, node: nodes.Scalar) -> bool:
+        known = type(node) is not nodes.Apply or node.primitive not in self.wanted
+        return known and super().stays(node)
+
     def operation(self, node: nodes.Apply, operands: Sequence[Parts]) -> Parts:
         if node.primitive not in self.wanted:
             return super().operation(node, operands)

@@ -37,7 +37,10 @@ def round_early(kernel: nodes.Kernel) -> nodes.Kernel:
     choice between numbers of float32.  The values are the same."""
     if (DOUBLE, SINGLE) not in census(kernel).casts:
         return kernel
-    return between(replace(kernel, body=_Rounding(kernel).body(kernel.body)))
+    rounding = _Rounding(kernel)
+    body = rounding.body(kernel.body)
+    results = tuple([rebuild(item, rounding.change) for item in kernel.results])
+    return between(replace(kernel, body=body, results=results))
 
 
 class _Rounding:
@@ -110,6 +113,8 @@ def _singles(kernel: nodes.Kernel) -> set[str]:
         and node.value.dtype == DOUBLE
         and node.name not in variables
     ]
+    if not lets:
+        return {ROUNDED}
     chosen = {node.name for node in lets}
     uses = _Uses()
     for node in statements(kernel.body):

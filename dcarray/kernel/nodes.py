@@ -83,6 +83,9 @@ class Name:
     name: str
     dtype: DType
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
 
 @final
 @_node

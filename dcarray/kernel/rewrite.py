@@ -33,12 +33,14 @@ __all__ = [
 
 
 def simplify(kernel: nodes.Kernel) -> nodes.Kernel:
-    """Constants folded, every value computed once, nothing computed in vain.
+    """Constants folded, every value computed once, nothing computed in vain; then
+    verified.
 
     A kernel that this gave is given back as it is.
     """
     if "simple" in kernel.memo:
         return kernel
+    kernel = between(kernel)
     kernel = verify(eliminate_dead(between(share_subexpressions(kernel))))
     kernel.memo["simple"] = True
     return kernel
@@ -48,30 +50,36 @@ def eliminate_dead(kernel: nodes.Kernel) -> nodes.Kernel:
     """Remove variables that no result or store depends on, and branches and loops
     that are left without effect."""
     live = set(names(*kernel.results))
-    again = bool(assigned(kernel.body))
     while True:
-        before = len(live)
-        _enliven(kernel.body, live)
-        # Without assignments, what a statement reads comes before it.
-        if not again or len(live) == before:
+        passed: set[str] = set()
+        _enliven(kernel.body, live, passed)
+        # A loop, or an assignment after the last use, makes of a name that was passed
+        # one that is read.
+        if passed.isdisjoint(live):
             return replace(kernel, body=_living(kernel.body, live))
 
 
-def _enliven(body: nodes.Body, live: set[str]) -> bool:
-    """Add the names that living statements read; whether there is such a statement."""
+def _enliven(body: nodes.Body, live: set[str], passed: set[str]) -> bool:
+    """Add the names that living statements read; whether there is such a statement.
+
+    What a statement reads comes before it.  Names of variables that nothing has read
+    so far are added to ``passed``.
+    """
     effect = False
     for node in reversed(body):
         if type(node) is nodes.Let or type(node) is nodes.Assign:
             if node.name in live:
                 effect = True
                 _read(node.value, live)
+            else:
+                passed.add(node.name)
             continue
         if type(node) is nodes.For or type(node) is nodes.While:
-            if not _enliven(node.body, live):
+            if not _enliven(node.body, live, passed):
                 continue
         elif type(node) is nodes.If:
-            inner = _enliven(node.body, live)
-            if not _enliven(node.otherwise, live) and not inner:
+            inner = _enliven(node.body, live, passed)
+            if not _enliven(node.otherwise, live, passed) and not inner:
                 continue
         effect = True
         for item in expressions(node):
@@ -122,19 +130,21 @@ def inline_single_uses(kernel: nodes.Kernel) -> nodes.Kernel:
     Renderers that make text use it, for expressions that can be read.  Values move
     neither into loops nor past an assignment to what they are made of.
     """
-    flat: list[nodes.Statement] = []
+    # What statements read that have no others inside; None for those that have.
+    reads: list[list[str] | None] = []
     compound: list[nodes.Statement] = []
+    count = Counter(names(*kernel.results))
     for node in kernel.body:
-        inner = isinstance(node, (nodes.For, nodes.While, nodes.If))
-        (compound if inner else flat).append(node)
-    read = [item for node in flat for item in expressions(node)]
-    count = Counter(names(*read, *kernel.results))
-    once = {node.name for node in flat if type(node) is nodes.Let}
+        if isinstance(node, (nodes.For, nodes.While, nodes.If)):
+            compound.append(node)
+            reads.append(None)
+        else:
+            found = names(*expressions(node))
+            count.update(found)
+            reads.append(found)
+    once = {node.name for node in kernel.body if type(node) is nodes.Let}
     once = {name for name in once if count[name] == 1}
-    if once:
-        within: set[str] = set()
-        _read_all(tuple(compound), within)
-        once -= within
+    _take_read(tuple(compound), once)
     if not once:
         return kernel
     variables = assigned(kernel.body)
@@ -144,35 +154,35 @@ def inline_single_uses(kernel: nodes.Kernel) -> nodes.Kernel:
         return inlined.get(node.name, node) if type(node) is nodes.Name else node
 
     body: list[nodes.Statement] = []
-    for node in kernel.body:
-        if isinstance(node, (nodes.For, nodes.While, nodes.If)):
+    for node, read in zip(kernel.body, reads, strict=True):
+        if read is None:
             body.append(node)
             continue
-        node = rebuild_statement(node, moved)
-        if type(node) is nodes.Let and node.name in once:
+        stays = type(node) is not nodes.Let or node.name not in once
+        if type(node) is nodes.Let and not stays:
             stays = any(map(_stays_in_turn, parts(node.value)))
-            changes = not variables.isdisjoint((node.name, *names(node.value)))
-            if not stays and not changes:
-                inlined[node.name] = node.value
-                continue
-        body.append(node)
+            stays |= not variables.isdisjoint((node.name, *read))
+        if not inlined.keys().isdisjoint(read):
+            node = rebuild_statement(node, moved)
+        if type(node) is nodes.Let and not stays:
+            inlined[node.name] = node.value
+        else:
+            body.append(node)
     results = tuple([rebuild(item, moved) for item in kernel.results])
     return replace(kernel, body=tuple(body), results=results)
 
 
-def _read_all(body: nodes.Body, found: set[str]) -> None:
-    """Add the names that statements read, inner ones included."""
+def _take_read(body: nodes.Body, given: set[str]) -> None:
+    """Take away the names that statements read, inner ones included."""
     for node in body:
-        if type(node) is nodes.Let or type(node) is nodes.Assign:
-            _read(node.value, found)
-            continue
-        for item in expressions(node):
-            _read(item, found)
+        if not given:
+            return
+        given.difference_update(names(*expressions(node)))
         if type(node) is nodes.For or type(node) is nodes.While:
-            _read_all(node.body, found)
+            _take_read(node.body, given)
         elif type(node) is nodes.If:
-            _read_all(node.body, found)
-            _read_all(node.otherwise, found)
+            _take_read(node.body, given)
+            _take_read(node.otherwise, given)
 
 
 def _stays_in_turn(node: nodes.Scalar) -> bool:

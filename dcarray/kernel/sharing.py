@@ -44,6 +44,7 @@ class _Sharing:
                 self.taken.add(node.result)
             elif isinstance(node, (nodes.Let, nodes.For, nodes.Shared)):
                 self.taken.add(node.name)
+        # One object for each name that stays: there are fewer to keep.
         self.alias: dict[str, nodes.Scalar] = {}
         self.count = 0
 
@@ -70,7 +71,7 @@ class _Sharing:
     ) -> nodes.Scalar:
         """``node`` with names or constants as operands, or what it comes to."""
         if type(node) is nodes.Name:
-            return self.alias.get(node.name, node)
+            return self.alias.setdefault(node.name, node)
         if type(node) is nodes.Apply:
             return self.apply(node, known, out)
         if type(node) is nodes.Constant or type(node) is nodes.Index:
@@ -93,7 +94,7 @@ class _Sharing:
         for item in node.arguments:
             operand = item
             if type(item) is nodes.Name:
-                operand = alias.get(item.name, item)
+                operand = alias.setdefault(item.name, item)
             elif type(item) is not nodes.Constant:
                 operand = self.atom(item, known, out)
             if operand is not item:
@@ -128,7 +129,7 @@ class _Sharing:
     ) -> nodes.Scalar:
         """A name or a constant for the value of ``node``."""
         if type(node) is nodes.Name:
-            return self.alias.get(node.name, node)
+            return self.alias.setdefault(node.name, node)
         if type(node) is nodes.Constant:
             return node
         found = self.operation(node, known, out)
@@ -181,12 +182,16 @@ class _Sharing:
 
     def renamed(self, node: nodes.Scalar) -> nodes.Scalar:
         if type(node) is nodes.Name:
-            return self.alias.get(node.name, node)
+            return self.alias.setdefault(node.name, node)
         return fold(node)
 
     def let(self, node: nodes.Let, known: Known, out: list[nodes.Statement]) -> None:
         value = self.operation(node.value, known, out)
-        if node.name not in self.variables and self.steady(value):
+        if not self.variables:
+            steady = type(value) is not nodes.Load
+        else:
+            steady = node.name not in self.variables and self.steady(value)
+        if steady:
             if type(value) is nodes.Name or type(value) is nodes.Constant:
                 self.alias[node.name] = value
                 return

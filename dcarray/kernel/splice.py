@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import nodes
+from .narrowing import round_early
 from .parse import parse
 from .rewrite import simplify
-from .verify import verify
 from .walk import children, statements, with_children
 
 __all__ = ["Parts", "Writer", "function_kernel", "spliced", "taken_names"]
@@ -31,7 +31,7 @@ Function: TypeAlias = Callable[..., Any]
 def function_kernel(function: Function, dtypes: tuple[DType, ...]) -> nodes.Kernel:
     """A function in the kernel language for these dtypes, without what it does in
     vain."""
-    return simplify(verify(parse(function, dtypes)))
+    return round_early(simplify(parse(function, dtypes)))
 
 
 def taken_names(kernel: nodes.Kernel) -> set[str]:
@@ -57,9 +57,7 @@ class Writer:
     def __init__(self, taken: set[str]) -> None:
         self.taken = taken
         self.counts: dict[str, int] = {}
-        # Names of functions' variables begin with the number of the call.
-        found = [re.match(r"f(\d+)_", name) for name in taken]
-        self.calls = 1 + max([int(match[1]) for match in found if match], default=-1)
+        self.calls = -1
         self.statements: list[nodes.Statement] = []
 
     def fresh(self, name: str) -> str:
@@ -88,6 +86,11 @@ class Writer:
             self.bind(parameter.name, argument)
             for parameter, argument in zip(kernel.parameters, arguments, strict=True)
         ]
+        if self.calls < 0:
+            # Names of functions' variables begin with the number of the call.
+            calls = [re.match(r"f(\d+)_", name) for name in self.taken]
+            self.calls = max([int(match[1]) for match in calls if match], default=-1)
+            self.calls += 1
         body, results = spliced(kernel, given, f"f{self.calls}_")
         self.calls += 1
         self.statements.extend(body)

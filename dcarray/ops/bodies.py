@@ -9,7 +9,6 @@ import numpy as np
 from ..kernel import infer, nodes
 from ..kernel.parse import parse
 from ..kernel.rewrite import simplify
-from ..kernel.verify import verify
 from .spec import DType, Op
 
 __all__ = ["body_kernel", "combine_kernel", "fast_kernel"]
@@ -50,14 +49,14 @@ def body_kernel(
         infer.convert(item, dtype) for item, dtype in zip(kernel.results, wanted)
     )
     kernel = nodes.Kernel(op.name, kernel.parameters, kernel.body, converted)
-    return simplify(verify(kernel))
+    return simplify(kernel)
 
 
 @cache
 def fast_kernel(op: Op, dtypes: tuple[DType, ...]) -> nodes.Kernel:
     """The body of a row of `ops.fast`, with the results that are described there."""
     assert op.fast is not None
-    return simplify(verify(parse(op.fast, dtypes, op.name)))
+    return simplify(parse(op.fast, dtypes, op.name))
 
 
 @cache
@@ -81,4 +80,4 @@ def combine_kernel(op: Op, dtype: DType) -> nodes.Kernel:
         given: tuple[DType, ...] = (dtype, np.dtype(np.intp))
     else:
         given = (dtype,)
-    return simplify(verify(parse(op.body, given * 2, op.name)))
+    return simplify(parse(op.body, given * 2, op.name))

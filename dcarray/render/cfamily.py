@@ -211,9 +211,14 @@ class _Writer:
 
     def statement(self, node: nodes.Statement, depth: int) -> None:
         if type(node) is nodes.Let:
-            kind = self.type_of(node.value.dtype, variable=True)
-            value = self.scalar(node.value)
-            self.write(depth, f"{kind} {self.name(node.name)} = {value};")
+            value = node.value
+            kind = self.type_of(value.dtype, variable=True)
+            if type(value) is nodes.Apply:
+                text = self.apply(value)
+            else:
+                text = self.scalar(value)
+            line = f"{kind} {self.name(node.name)} = {text};"
+            self.lines.append("  " * depth + line)
         elif type(node) is nodes.Assign:
             self.write(depth, f"{self.name(node.name)} = {self.scalar(node.value)};")
         elif type(node) is nodes.Store:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...kernel import infer, nodes
 from ...kernel.rewrite import simplify
-from ...kernel.verify import verify
 from ..inline import inlined, spliced
 from ..program import Program
 from .parts import INT32, INT64, Indexing, add, integer, multiply, place, unravel
@@ -111,7 +110,7 @@ def map_kernel(program: Program, ndim: int, wide: bool, ahead: int = 1) -> nodes
             (*reading, *computing, *storing),
         ),
     )
-    return simplify(verify(nodes.Kernel("map", parameters, body)))
+    return simplify(nodes.Kernel("map", parameters, body))
 
 
 def elements(program: Program, places: Sequence[nodes.Scalar]) -> list[nodes.Scalar]:

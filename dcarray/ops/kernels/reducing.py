@@ -15,7 +15,6 @@ import numpy as np
 
 from ...kernel import infer, nodes
 from ...kernel.rewrite import simplify
-from ...kernel.verify import verify
 from ..bodies import combine_kernel
 from ..inline import spliced
 from ..program import Program
@@ -105,7 +104,7 @@ class _Reduction:
             *scalars,
             *self.indexing.parameters,
         )
-        return simplify(verify(nodes.Kernel(name, parameters, tuple(body))))
+        return simplify(nodes.Kernel(name, parameters, tuple(body)))
 
     def bases(self, flat: nodes.Scalar) -> list[nodes.Statement]:
         """Where the elements of one result begin, in each operand."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from ...kernel import infer, nodes
 from ...kernel.rewrite import simplify
-from ...kernel.verify import verify
 from ..program import Program
 from .mapping import loads
 from .parts import INT32, INT64, Indexing, add, integer, multiply, place, unravel
@@ -116,7 +115,7 @@ def turning_kernel(
             tuple(body),
         ),
     )
-    return simplify(verify(nodes.Kernel("map_turned", parameters, whole)))
+    return simplify(nodes.Kernel("map_turned", parameters, whole))
 
 
 def _inside(
