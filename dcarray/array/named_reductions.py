@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.registry import backend_for
 from ..config import config
 from ..dtypes import DType
 from ..ops import elementwise as ops
 from ..ops.reduction import ALL, ANY, IDENTITIES, SUM
 from ..ops.spec import Op
+from ..ops.wholes import VARIANCE
 from . import calls
 from .fused import (
     count_of,
@@ -26,6 +28,7 @@ from .fused import (
     presented,
     reduced_axes,
 )
+from .library import library
 from .movement import moved
 from .state import ArrayState
 
@@ -197,6 +200,15 @@ def variance(
     wide = np.dtype(np.float32) if working == np.float16 else working
     with config(scalars="array"):
         number = _number(x, axes, keep, where)
+        if (
+            given_mean is _missing
+            and not isinstance(number, ArrayState)
+            and x.dtype == working
+            and _has(x, VARIANCE)
+        ):
+            rest = float(max(number - ddof, 0))
+            options = {"axes": axes, "keepdims": keep, "number": rest, "root": root}
+            return _given_back(library(cls, VARIANCE, (x,), **options), out)
         x = calls.cast(cls, x, wide)
         middle = given_mean
         if middle is _missing:
@@ -217,6 +229,11 @@ def variance(
         if wide != working:
             result = calls.cast(cls, result, working)
     return _given_back(result, out)
+
+
+def _has(x: ArrayState, op: Op) -> bool:
+    """Whether an operation is one on the device; it takes floating-point numbers."""
+    return x.dtype.char in "efd" and op.name in backend_for(str(x._device)).native
 
 
 def _squared_length(x: ArrayState) -> Any:

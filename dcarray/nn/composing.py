@@ -8,11 +8,24 @@ from typing import Any
 import numpy as np
 
 from ..array import DeviceArray, calls
+from ..backends.registry import backend_for
 from ..errors import DTypeError
 from ..ops import composed, elementwise as ops
+from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
 
-__all__ = ["accumulator", "applied", "floating", "narrowed", "summed_to", "total"]
+__all__ = [
+    "accumulator",
+    "by_row",
+    "applied",
+    "floating",
+    "narrowed",
+    "summed_to",
+    "total",
+]
+
+LEAST, MOST = 128, 1 << 15
+"""Elements of a row that kernels of rows take."""
 
 
 def _run(op: Op, *operands: Any) -> Any:
@@ -27,7 +40,12 @@ def applied(op: Op, arrays: Sequence[Any], parameters: Sequence[float]) -> Any:
     """A composed row: on the CPU recorded as the operations that its body is made of,
     on other devices as one operation."""
     operands = [*arrays, *parameters]
-    if any([x._device.kind not in ("auto", "cpu") for x in arrays]):
+    if any([x._device.kind not in ("auto", "cpu") for x in arrays]) or (
+        # A body of its own, under ``config(math="fast")``.
+        op.name in FUNCTIONS
+        and arrays[0].dtype.char in "fd"
+        and in_force(op, "cpu") is not op
+    ):
         return calls.elementwise(DeviceArray, op, operands)
     dtypes = [*[x.dtype for x in arrays], *map(type, parameters)]
     (result,) = composed.trace(op, _run, operands, dtypes)
@@ -54,6 +72,35 @@ def narrowed(x: Any, like: Any) -> Any:
     """A result in the dtype of an operand, if that has floats."""
     dtype = np.dtype(np.float64) if like.dtype.kind in "biu" else like.dtype
     return x if x.dtype == dtype else x.astype(dtype)
+
+
+def by_row(op: Op, x: Any, axes: Any, *others: Any, **options: Any) -> Any:
+    """An operation of `ops.wholes` along the last axis of an array, where its device
+    has a kernel for it; None where it is to be made of others.
+
+    Parameters
+    ----------
+    op : Op
+    x : DeviceArray
+    axes : int, tuple of int or None
+        The last one alone is what such kernels do.
+    *others : DeviceArray or None
+        Further operands, as long as a row.
+    """
+    if x._device.kind in ("auto", "cpu") or x.dtype.char not in "efd" or not x.size:
+        return None
+    if axes not in (-1, x.ndim - 1, (-1,), (x.ndim - 1,)):
+        return None
+    if not LEAST <= x.shape[-1] <= MOST:
+        return None
+    if any(y is not None and (y.dtype != x.dtype or y.ndim != 1) for y in others):
+        return None
+    if op.name not in backend_for(str(x._device)).native:
+        return None
+    operands = [x, *others]
+    while operands[-1] is None:
+        operands.pop()
+    return calls.library(DeviceArray, op, operands, **options)
 
 
 def accumulator(x: Any) -> np.dtype[Any]:

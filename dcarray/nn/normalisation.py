@@ -13,7 +13,9 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from ..api.conversion import as_array
 from ..api.coverage import native
 from ..api.elementwise import sqrt
-from .composing import narrowed
+from ..ops.spec import Op
+from ..ops.wholes import LAYER_NORM, RMS_NORM
+from .composing import by_row, narrowed
 from .norms import Norm, wide
 from .windows import needs
 
@@ -139,6 +141,14 @@ def _within(name: str, x: Any, axis: Axes) -> Norm:
     return Norm(name, given, wide(name, given), axes, kept, parameters)
 
 
+def _whole(op: Op, norm: Norm, *parameters: Any, epsilon: float) -> Any:
+    """All of it at once, where the device can; see `by_row`."""
+    arrays = [None if x is None else as_array(x) for x in parameters]
+    if any(x is not None and x.shape != norm.parameters for x in arrays):
+        return None
+    return by_row(op, norm.given, norm.axes, *arrays, epsilon=float(epsilon))
+
+
 @native
 def layer_norm(
     x: Any,
@@ -173,6 +183,9 @@ def layer_norm(
     Ba, Kiros and Hinton, "Layer Normalization", 2016.
     """
     norm = _within("layer_norm", x, axis)
+    found = _whole(LAYER_NORM, norm, weight, bias, epsilon=epsilon)
+    if found is not None:
+        return found
     return norm.scaled(norm.centred(epsilon)[0], weight, bias)
 
 
@@ -209,10 +222,15 @@ def _centred_gradient(
     return found, norm.of_parameters(g * normal), norm.of_parameters(g)
 
 
+def _least(norm: Norm) -> float:
+    """The distance from 1 to the next number."""
+    short = norm.given.dtype if norm.given.dtype.kind == "f" else np.float64
+    return float(np.finfo(short).eps)
+
+
 def _root_mean_square(norm: Norm, epsilon: float | None) -> tuple[Any, Any]:
     if epsilon is None:
-        short = norm.given.dtype if norm.given.dtype.kind == "f" else np.float64
-        epsilon = float(np.finfo(short).eps)
+        epsilon = _least(norm)
     factor = 1.0 / sqrt(norm.mean(norm.x * norm.x) + epsilon)
     return norm.x * factor, factor
 
@@ -244,6 +262,11 @@ def rms_norm(
     Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019.
     """
     norm = _within("rms_norm", x, axis)
+    if epsilon is None:
+        epsilon = _least(norm)
+    found = _whole(RMS_NORM, norm, weight, epsilon=epsilon)
+    if found is not None:
+        return found
     return norm.scaled(_root_mean_square(norm, epsilon)[0], weight, None)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from ..api.conversion import as_array
 from ..api.coverage import native
 from ..api.elementwise import exp, log
-from .composing import floating, narrowed, total
+from ..ops.wholes import LOG_SOFTMAX, SOFTMAX
+from .composing import by_row, floating, narrowed, total
 
 __all__ = [
     "log_softmax",
@@ -43,6 +44,9 @@ def softmax(x: Any, /, axis: Axes = -1) -> Any:
         None stands for all axes.
     """
     given = as_array(x)
+    found = by_row(SOFTMAX, given, axis)
+    if found is not None:
+        return found
     return narrowed(_softmax(floating("softmax", given), axis), given)
 
 
@@ -50,6 +54,9 @@ def softmax(x: Any, /, axis: Axes = -1) -> Any:
 def log_softmax(x: Any, /, axis: Axes = -1) -> Any:
     """The logarithm of `softmax`."""
     given = as_array(x)
+    found = by_row(LOG_SOFTMAX, given, axis)
+    if found is not None:
+        return found
     shifted, _, whole = _powers(floating("log_softmax", given), axis)
     return narrowed(shifted - log(whole), given)
 

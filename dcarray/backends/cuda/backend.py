@@ -20,9 +20,11 @@ from ..recording import Entry
 from .building import Builder
 from .capture import Graph, captured
 from .driver import OUT_OF_MEMORY, count, failure, failures, lost, properties, runtime
+from .exchange import borrowed
 from .functions import Function
-from .library import CudaLibrary, borrowed, product
+from .library import CudaLibrary, product
 from .memory import Block, DevicePool
+from .sorting import places_in_order
 from .streams import LEGACY, Stream, Streams
 from .transfers import Transfers
 
@@ -307,6 +309,10 @@ class CudaBackend(GridBackend):
         if x.dtype == y.dtype == dtype and dtype.char in PRODUCTS:
             return product(self, x, y)
         return None
+
+    def places_in_order(self, keys: GridView) -> GridView | None:
+        """Their places by radix sort; see `GridBackend`."""
+        return places_in_order(self, keys)
 
     # ------------------------------------------------------------------------ kernels
     def build(self, text: str, kernel: Kernel) -> Function:

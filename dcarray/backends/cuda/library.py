@@ -7,24 +7,25 @@ memory without a copy, and what they allocate comes from our pool.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...errors import UnsupportedError
-from ...layout import Layout
 from ..grid.library import GridLibrary
 from ..grid.views import GridView
 from .driver import failure, failures
-from .memory import Block, Borrowed
+from .exchange import as_cupy, from_cupy, inside
+from .raw import Raw
+from .rows import TABLE as ROWS
+from .sorting import TABLE as SORTED
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
-    from .streams import Stream
 
-__all__ = ["CudaLibrary", "as_cupy", "borrowed", "from_cupy", "inside", "product"]
+__all__ = ["CudaLibrary", "product"]
+
+OWN = {**ROWS, **SORTED}
+"""Rows of our own; each may say by None that the grid's kernels are to compute it."""
 
 TRANSFORMS = (
     *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"),
@@ -35,59 +36,11 @@ SOLVERS = (
     *("qr", "slogdet", "solve", "svd"),
 )
 
-ALIGNED = 256
-"""Addresses that CUDA gives are multiples of it."""
-
 Row = Callable[..., Any]
 
 
-def as_cupy(backend: CudaBackend, x: GridView) -> Any:
-    """CuPy's array on the same memory."""
-    import cupy
-
-    memory = x.memory
-    streams = backend.streams
-    if streams.several:
-        streams.use(memory, False, streams.current)
-    held = cupy.cuda.UnownedMemory(memory.pointer, memory.nbytes, memory, backend.index)
-    pointer = cupy.cuda.MemoryPointer(held, x.layout.offset)
-    return cupy.ndarray(x.shape, x.dtype, pointer, x.layout.strides)
-
-
-def from_cupy(x: Any) -> GridView:
-    """An array of CuPy's as a view of its memory: a block of ours, usually."""
-    shape, strides = tuple(x.shape), tuple(x.strides)
-    block = getattr(x.data.mem, "_owner", None)
-    if isinstance(block, Block):
-        start = int(x.data.ptr) - block.pointer
-        return GridView(block, Layout(shape, strides, start), np.dtype(x.dtype))
-    return _of_foreign(x, None)
-
-
-def borrowed(backend: CudaBackend, capsule: Any) -> GridView:
-    """Memory of somebody else in a capsule of DLPack's, ready on our current stream."""
-    import cupy
-
-    stream = backend.streams.current
-    with cupy.cuda.Device(backend.index), stream.of_cupy:
-        x = cupy.from_dlpack(capsule)
-    return _of_foreign(x, stream)
-
-
-def _of_foreign(x: Any, writer: Stream | None) -> GridView:
-    shape, strides = tuple(x.shape), tuple(x.strides)
-    first = int(x.data.ptr)
-    low = 0
-    if 0 not in shape:
-        low = sum([min(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True)])
-    base = (first + low) // ALIGNED * ALIGNED  # kernels take blocks to begin like that
-    layout = Layout(shape, strides, first - base)
-    nbytes = max(1, layout.span(x.dtype.itemsize)[1])
-    return GridView(Borrowed(base, nbytes, x, writer), layout, np.dtype(x.dtype))
-
-
 class CudaLibrary(Mapping[str, Callable[..., Any]]):
-    """The rows of CuPy's libraries, then those of `GridLibrary`.
+    """Rows of our own, then those of CuPy's libraries, then those of `GridLibrary`.
 
     Each function takes `GridView`s and other operands, and the row's options, and
     returns a tuple of ``(memory, layout, dtype)``.
@@ -96,40 +49,28 @@ class CudaLibrary(Mapping[str, Callable[..., Any]]):
     def __init__(self, backend: CudaBackend) -> None:
         self._backend = backend
         self._grid = GridLibrary(backend)
+        self._raw = Raw(backend)
 
     def __getitem__(self, name: str) -> Row:
+        own = OWN.get(name)
+        if own is not None:
+            return partial(self._own, name, own)
         row = _table().get(name)
         if row is None:
             return self._grid[name]
         return partial(_call, self._backend, row)
 
+    def _own(self, name: str, row: Row, *operands: Any, **options: Any) -> Any:
+        found = row(self._raw, *operands, **options)
+        if found is None:
+            return self._grid[name](*operands, **options)
+        return ((found.memory, found.layout, found.dtype),)
+
     def __iter__(self) -> Iterator[str]:
-        yield from dict.fromkeys([*_table(), *self._grid])
+        yield from dict.fromkeys([*OWN, *_table(), *self._grid])
 
     def __len__(self) -> int:
-        return len(set(_table()) | set(self._grid))
-
-
-@contextmanager
-def inside(backend: CudaBackend) -> Iterator[None]:
-    """CuPy works on our device and stream, and in our memory."""
-    import cupy
-    import cupyx
-
-    def allocate(nbytes: int) -> Any:
-        block = backend.allocate(max(nbytes, 1))
-        held = cupy.cuda.UnownedMemory(
-            block.pointer, block.nbytes, block, backend.index
-        )
-        return cupy.cuda.MemoryPointer(held, 0)
-
-    with (
-        cupy.cuda.Device(backend.index),
-        backend.streams.current.of_cupy,
-        cupy.cuda.using_allocator(allocate),
-        cupyx.errstate(linalg="raise"),
-    ):
-        yield
+        return len(set(OWN) | set(_table()) | set(self._grid))
 
 
 def _call(backend: CudaBackend, row: Row, *operands: Any, **options: Any) -> Any:

@@ -167,6 +167,11 @@ class GridBackend(ABC):
         one that has the dtypes."""
         return None
 
+    def places_in_order(self, keys: GridView) -> GridView | None:
+        """The places of a row of unsigned integers in their order, equal ones as they
+        stand, by a library of the vendor's, where that pays."""
+        return None
+
     # ------------------------------------------------------------------------ kernels
     @property
     def layouts(self) -> dict[str, Choice]:

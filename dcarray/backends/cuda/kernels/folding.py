@@ -1,0 +1,230 @@
+"""Reductions whose state is more than a number, read once: the place of the largest
+element, mean and variance.
+
+An item takes sixteen elements into its state at a time.  Groups go along rows, or down
+columns that lie side by side, each over one part; the states of parts are merged by a
+second launch.  All is merged in an order that depends on sizes alone.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .common import head
+
+__all__ = [
+    "ACROSS",
+    "STATE",
+    "THREADS",
+    "place_text",
+    "variance_text",
+]
+
+DType = np.dtype[Any]
+
+THREADS = 256
+ACROSS = 128
+"""Columns that a group takes side by side."""
+
+STATE = 32
+"""Bytes at most, of what is known about a part."""
+
+
+@cache
+def place_text(source: DType, largest: bool) -> str:
+    """The text for places: ``rows``, ``columns`` and ``merged``; see `_KERNELS`."""
+    better = ">" if largest else "<"
+    return head(source=source, target=np.dtype(np.int64)) + _PLACE % better + _KERNELS
+
+
+@cache
+def variance_text(source: DType, target: DType) -> str:
+    """The text for variances: its ``number`` is what sums of squares are divided by,
+    and its ``root`` says that the root is wanted."""
+    sums = "double" if target.char == "d" else "float"
+    types = head(source=source, target=target) + f"typedef {sums} sum_type;\n"
+    return types + _VARIANCE + _KERNELS
+
+
+_PLACE = """\
+struct State { source_value best; long long place; };
+__device__ inline State start() {
+  State s; s.best = source_value(); s.place = -1; return s;
+}
+/* Whether y comes before x, wherever they are. */
+__device__ inline bool is_better(source_value y, source_value x) {
+  return y %s x || (y != y && x == x);
+}
+__device__ inline void take(State &s, const source_value *v, long long first,
+                            long long step, long long group, int count) {
+  if (s.place < 0) { s.best = v[0]; s.place = first; }
+  int found = -1;
+#pragma unroll
+  for (int k = 0; k < 16; k++)
+    if (k < count && is_better(v[k], s.best)) { s.best = v[k]; found = k; }
+  if (found >= 0) s.place = first + (found / 4) * group + (found & 3) * step;
+}
+__device__ inline void merge(State &s, const State &t) {
+  if (t.place < 0) return;
+  if (s.place < 0 || is_better(t.best, s.best)
+      || (!is_better(s.best, t.best) && t.place < s.place)) s = t;
+}
+__device__ inline target_value result(const State &s, double number, bool root) {
+  return s.place;
+}
+"""
+
+_VARIANCE = """\
+struct State { sum_type count, mean, squares; };
+__device__ inline State start() { State s; s.count = s.mean = s.squares = 0; return s; }
+__device__ inline void merge(State &s, const State &t) {
+  sum_type count = s.count + t.count;
+  if (t.count == 0) return;
+  if (s.count == 0) { s = t; return; }
+  sum_type apart = t.mean - s.mean, share = t.count / count;
+  s.mean += apart * share;
+  s.squares += t.squares + apart * apart * s.count * share;
+  s.count = count;
+}
+__device__ inline void take(State &s, const source_value *v, long long first,
+                            long long step, long long group, int count) {
+  sum_type sum = 0, squares = 0;
+#pragma unroll
+  for (int k = 0; k < 16; k++) if (k < count) sum += (sum_type)v[k];
+  State t;
+  t.count = count;
+  t.mean = count == 16 ? sum * (sum_type)0.0625 : sum / (sum_type)count;
+#pragma unroll
+  for (int k = 0; k < 16; k++) {
+    sum_type apart = (sum_type)v[k] - t.mean;
+    if (k < count) squares += apart * apart;
+  }
+  t.squares = squares;
+  merge(s, t);
+}
+__device__ inline target_value result(const State &s, double number, bool root) {
+  sum_type found = s.squares / (sum_type)number;
+  return (target_value)(root ? sqrt(found) : found);
+}
+"""
+
+_KERNELS = """\
+constexpr int THREADS = 256, ACROSS = 128, HIGH = THREADS / 32;
+
+/* Rows of elements side by side: group (row, part). */
+extern "C" __global__ void __launch_bounds__(THREADS) rows(
+    const source *__restrict__ x, target *out, State *states, long long length,
+    long long row_step, long long offset, long long parts, long long part,
+    long long vector, double number, long long root) {
+  __shared__ State tree[THREADS];
+  long long row = blockIdx.x / parts, own = blockIdx.x - row * parts;
+  long long first = own * part, stop = min(first + part, length);
+  x += offset + row * row_step;
+  State s = start();
+  for (long long at = first + threadIdx.x * 4; at < stop; at += THREADS * 16) {
+    source_value v[16];
+    if (vector && at + THREADS * 12 + 4 <= stop) {
+      Four<source> read[4];
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        read[k] = *(const Four<source> *)(x + at + k * (THREADS * 4));
+#pragma unroll
+      for (int k = 0; k < 16; k++) v[k] = load_source(read[k / 4].at[k & 3]);
+      take(s, v, at, 1, THREADS * 4, 16);
+    } else {
+      for (int k = 0; k < 4; k++) {
+        long long from = at + k * (THREADS * 4);
+        if (from >= stop) break;
+#pragma unroll
+        for (int j = 0; j < 4; j++) v[j] = load_source(x[min(from + j, stop - 1)]);
+#pragma unroll
+        for (int j = 4; j < 16; j++) v[j] = v[0];
+        take(s, v, from, 1, 0, (int)min(4ll, stop - from));
+      }
+    }
+  }
+  tree[threadIdx.x] = s;
+  __syncthreads();
+  for (int half = THREADS / 2; half; half /= 2) {
+    if (threadIdx.x < half) merge(tree[threadIdx.x], tree[threadIdx.x + half]);
+    __syncthreads();
+  }
+  if (threadIdx.x) return;
+  if (parts > 1) states[blockIdx.x] = tree[0];
+  else out[row] = store_target(result(tree[0], number, root));
+}
+
+/* Columns side by side: group (columns, part), a row of the grid for each matrix. */
+extern "C" __global__ void __launch_bounds__(THREADS) columns(
+    const source *__restrict__ x, target *out, State *states, long long length,
+    long long step, long long offset, long long parts, long long part,
+    long long width, long long outer_step, double number, long long root) {
+  __shared__ State tree[HIGH][ACROSS];
+  long long groups = (width + ACROSS - 1) / ACROSS;
+  long long own = blockIdx.x / groups, group = blockIdx.x - own * groups;
+  long long first = own * part, stop = min(first + part, length);
+  int lane = threadIdx.x & 31, high = threadIdx.x / 32;
+  long long column = group * ACROSS + lane * 4;
+  x += offset + blockIdx.y * outer_step + column;
+  State s[4];
+#pragma unroll
+  for (int j = 0; j < 4; j++) s[j] = start();
+  bool whole = column + 4 <= width && !(step & 3) && !((offset | outer_step) & 3);
+  for (long long at = first + high; at < stop; at += HIGH * 16) {
+    int count = (int)min(16ll, (stop - at + HIGH - 1) / HIGH);
+    source_value v[4][16];
+    if (whole) {
+#pragma unroll
+      for (int k = 0; k < 16; k++) {
+        long long row = k < count ? at + k * HIGH : at;
+        Four<source> read = *(const Four<source> *)(x + row * step);
+#pragma unroll
+        for (int j = 0; j < 4; j++) v[j][k] = load_source(read.at[j]);
+      }
+    } else {
+      for (int j = 0; j < 4; j++)
+#pragma unroll
+        for (int k = 0; k < 16; k++) {
+          long long row = k < count ? at + k * HIGH : at;
+          v[j][k] = load_source(x[row * step + (column + j < width ? j : -column)]);
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < 4; j++) take(s[j], v[j], at, HIGH, HIGH * 4, count);
+  }
+#pragma unroll
+  for (int j = 0; j < 4; j++) tree[high][lane * 4 + j] = s[j];
+  __syncthreads();
+  if (threadIdx.x >= ACROSS) return;
+  State all = tree[0][threadIdx.x];
+  for (int k = 1; k < HIGH; k++) merge(all, tree[k][threadIdx.x]);
+  column = group * ACROSS + threadIdx.x;
+  if (column >= width) return;
+  long long place = blockIdx.y * width + column;
+  if (parts > 1) states[place * parts + own] = all;
+  else out[place] = store_target(result(all, number, root));
+}
+
+/* The states of parts, side by side for each result: a warp merges those of one. */
+extern "C" __global__ void __launch_bounds__(THREADS) merged(
+    const State *states, target *out, long long count, long long parts, double number,
+    long long root) {
+  __shared__ State tree[HIGH][32];
+  int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+  long long place = blockIdx.x * (long long)HIGH + warp;
+  State all = start();
+  if (place < count)
+    for (long long k = lane; k < parts; k += 32) merge(all, states[place * parts + k]);
+  tree[warp][lane] = all;
+  __syncwarp();
+  for (int half = 16; half; half /= 2) {
+    if (lane < half) merge(tree[warp][lane], tree[warp][lane + half]);
+    __syncwarp();
+  }
+  if (place < count && !lane)
+    out[place] = store_target(result(tree[warp][0], number, root));
+}
+"""

@@ -1,0 +1,77 @@
+"""Operations that are made of others where a device has no kernel for the whole.
+
+Those that have one read their operand once: it must be floating-point numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .spec import Kind, Op
+
+__all__ = ["LAYER_NORM", "LOG_SOFTMAX", "RMS_NORM", "SOFTMAX", "VARIANCE"]
+
+NDArray = np.ndarray[Any, Any]
+
+
+def _variance(
+    x: NDArray, *, axes: Sequence[int], keepdims: bool, number: float, root: bool
+) -> Any:
+    """Sums of squared distances from the mean, divided by ``number``; with ``root``
+    the root of that."""
+    apart = x - np.mean(x, tuple(axes), keepdims=True)
+    found = np.sum(apart * apart, tuple(axes), keepdims=keepdims) / x.dtype.type(number)
+    return np.sqrt(found) if root else found
+
+
+def _shifted(x: NDArray) -> NDArray:
+    found: NDArray = x - x.max(-1, keepdims=True)
+    return found
+
+
+def _softmax(x: NDArray) -> Any:
+    powers = np.exp(_shifted(x))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def _log_softmax(x: NDArray) -> Any:
+    shifted = _shifted(x)
+    return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+
+
+def _scaled(x: NDArray, weights: NDArray | None, bias: NDArray | None) -> Any:
+    if weights is not None:
+        x = x * weights
+    return x if bias is None else x + bias
+
+
+def _layer_norm(
+    x: NDArray,
+    weights: NDArray | None = None,
+    bias: NDArray | None = None,
+    *,
+    epsilon: float,
+) -> Any:
+    apart = x - x.mean(-1, keepdims=True)
+    return _scaled(_divided(apart, epsilon), weights, bias)
+
+
+def _rms_norm(x: NDArray, weights: NDArray | None = None, *, epsilon: float) -> Any:
+    return _scaled(_divided(x, epsilon), weights, None)
+
+
+def _divided(x: NDArray, epsilon: float) -> NDArray:
+    found: NDArray = x / np.sqrt(
+        (x * x).mean(-1, keepdims=True) + x.dtype.type(epsilon)
+    )
+    return found
+
+
+VARIANCE = Op("variance", Kind.STATISTIC, _variance)
+SOFTMAX = Op("nn.softmax", Kind.STATISTIC, _softmax)
+LOG_SOFTMAX = Op("nn.log_softmax", Kind.STATISTIC, _log_softmax)
+LAYER_NORM = Op("nn.layer_norm", Kind.STATISTIC, _layer_norm)
+RMS_NORM = Op("nn.rms_norm", Kind.STATISTIC, _rms_norm)

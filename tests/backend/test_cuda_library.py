@@ -1,0 +1,205 @@
+"""Rows of the library by texts of our own, on a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dcarray as dc
+from dcarray.backends.registry import counted
+
+pytestmark = pytest.mark.skipif(not counted("cuda"), reason="needs CuPy and a GPU")
+
+DEVICE = "cuda:0"
+RNG = np.random.default_rng(11)
+CODES = ["f4", "f8", "f2", "i4", "i8", "u1", "i2", "?"]
+
+
+@pytest.fixture(autouse=True)
+def at_home() -> Any:
+    """Nothing is left to the host."""
+    with dc.config(fallback="error"):
+        yield
+
+
+def numbers(code: str, shape: Any) -> Any:
+    return (RNG.random(shape) * 10 - (3 if code[0] in "fi" else 0)).astype(code)
+
+
+def put(x: Any) -> Any:
+    return dc.asarray(x, device=DEVICE)
+
+
+# -------------------------------------------------------------------------------- scans
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize(
+    "shape", [(2048,), (4096,), (4097,), (100_003,), (5, 4100), (3, 2, 8191)]
+)
+def test_running_sums(code: str, shape: tuple[int, ...]) -> None:
+    host = numbers(code, shape)
+    if code == "f2":
+        host /= 100
+    got = dc.cumsum(put(host), axis=-1)
+    want = np.cumsum(host, axis=-1)
+    assert got.dtype == want.dtype
+    if want.dtype.kind == "f":
+        wide = np.cumsum(host.astype("g"), axis=-1)
+        size = np.cumsum(np.abs(host.astype("g")), axis=-1)
+        bound = 64 * np.finfo(want.dtype).eps * size
+        assert (np.abs(got.get().astype("g") - wide) <= bound).all()
+    else:
+        assert np.array_equal(got.get(), want)
+    if code != "?":
+        for ours, theirs in ((dc.maximum, np.maximum), (dc.minimum, np.minimum)):
+            got = ours.accumulate(put(host), axis=-1).get()
+            assert np.array_equal(got, theirs.accumulate(host, axis=-1))
+
+
+def test_running_sums_of_many_windows() -> None:
+    host = RNG.integers(-1000, 1000, 7_000_001)
+    assert np.array_equal(dc.cumsum(put(host)).get(), np.cumsum(host))
+    small = host.astype("i4")
+    assert np.array_equal(dc.cumsum(put(small)).get(), np.cumsum(small))
+    part = put(small)[3:]
+    assert np.array_equal(dc.cumsum(part).get(), np.cumsum(small[3:]))
+
+
+def test_running_sums_are_the_same_in_every_run() -> None:
+    x = put(RNG.random(5_000_000, dtype=np.float32))
+    first = dc.cumsum(x).get()
+    for _ in range(5):
+        assert np.array_equal(dc.cumsum(x).get(), first)
+
+
+def test_what_is_no_number_goes_on() -> None:
+    host = np.ones(50_000, np.float32)
+    host[20_000] = np.nan
+    for ours, theirs in ((dc.maximum, np.maximum), (dc.add, np.add)):
+        got = ours.accumulate(put(host)).get()
+        assert np.array_equal(got, theirs.accumulate(host), equal_nan=True)
+    zeros = np.full(5000, -0.0, np.float32)
+    assert np.signbit(dc.cumsum(put(zeros)).get()).all()
+
+
+# ------------------------------------------------------------------------------- places
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize(
+    "shape",
+    [(300,), (70_001,), (7, 300), (300, 7), (100, 33), (3, 100, 40), (2000, 130)],
+)
+def test_places(code: str, shape: tuple[int, ...]) -> None:
+    host = numbers(code, shape)
+    x = put(host)
+    for axis in (None, *range(len(shape))):
+        for name in ("argmax", "argmin"):
+            got = getattr(dc, name)(x, axis=axis).get()
+            want = getattr(np, name)(host, axis=axis)
+            assert np.array_equal(got, want), (axis, name)
+    kept = dc.argmax(x, axis=0, keepdims=True)
+    assert np.array_equal(kept.get(), np.argmax(host, axis=0, keepdims=True))
+
+
+@pytest.mark.parametrize("shape", [(5000,), (400, 40), (40, 400)])
+def test_places_of_what_is_no_number(shape: tuple[int, ...]) -> None:
+    host = RNG.random(shape).astype("f4")
+    host[RNG.random(shape) < 0.01] = np.nan
+    for axis in (None, *range(len(shape))):
+        got = dc.argmax(put(host), axis=axis).get()
+        assert np.array_equal(got, np.argmax(host, axis=axis))
+        got = dc.argmin(put(host), axis=axis).get()
+        assert np.array_equal(got, np.argmin(host, axis=axis))
+
+
+# ---------------------------------------------------------------------------- variances
+@pytest.mark.parametrize("code", ["f4", "f8", "f2"])
+@pytest.mark.parametrize(
+    "shape",
+    [(300,), (70_001,), (7, 300), (300, 7), (100, 33), (3, 100, 40), (2000, 130)],
+)
+def test_variances(code: str, shape: tuple[int, ...]) -> None:
+    host = (RNG.random(shape) + 10).astype(code)
+    x = put(host)
+    wide = host.astype("f8")
+    rtol = {"f4": 2e-5, "f8": 1e-12, "f2": 2e-3}[code]
+    for axis in (None, *range(len(shape))):
+        for options in ({}, {"ddof": 1}, {"keepdims": True}):
+            got, want = x.var(axis, **options), wide.var(axis, **options)
+            assert got.dtype == host.dtype
+            np.testing.assert_allclose(got.get(), want, rtol=rtol)
+            got, want = x.std(axis, **options), wide.std(axis, **options)
+            np.testing.assert_allclose(got.get(), want, rtol=rtol)
+    got = x.T.var(0).get()
+    np.testing.assert_allclose(got, wide.T.var(0), rtol=rtol)
+
+
+# --------------------------------------------------------------------------------- rows
+@pytest.mark.parametrize("code", ["f4", "f8", "f2"])
+@pytest.mark.parametrize("length", [128, 300, 1001, 4096, 8192, 32768])
+def test_rows(code: str, length: int) -> None:
+    host = (RNG.standard_normal((6, length)) * 3).astype(code)
+    weight, bias = (RNG.random(length).astype(code) for _ in range(2))
+    x, w, b = put(host), put(weight), put(bias)
+    wide = host.astype("f8")
+    rtol, atol = {"f4": (3e-6, 3e-6), "f8": (1e-13, 1e-13), "f2": (2e-3, 2e-3)}[code]
+
+    def same(got: Any, want: Any) -> None:
+        assert got.dtype == host.dtype
+        np.testing.assert_allclose(got.get(), want, rtol=rtol, atol=atol)
+
+    shifted = wide - wide.max(-1, keepdims=True)
+    total = np.exp(shifted).sum(-1, keepdims=True)
+    same(dc.nn.softmax(x), np.exp(shifted) / total)
+    same(dc.nn.log_softmax(x, axis=1), shifted - np.log(total))
+    apart = wide - wide.mean(-1, keepdims=True)
+    normal = apart / np.sqrt((apart**2).mean(-1, keepdims=True) + 1e-5)
+    same(dc.nn.layer_norm(x), normal)
+    same(dc.nn.layer_norm(x, w, b), normal * weight.astype("f8") + bias)
+    same(dc.nn.layer_norm(x, None, b), normal + bias.astype("f8"))
+    scaled = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 1e-5)
+    same(dc.nn.rms_norm(x, w, 1e-5), scaled * weight)
+    same(dc.nn.softmax(x[:, 1:]), dc.nn.softmax(put(host[:, 1:].copy())).get())
+
+
+def test_rows_of_what_is_no_number() -> None:
+    host = RNG.standard_normal((4, 500)).astype("f4")
+    host[1, 7], host[2, 9], host[3] = np.nan, np.inf, -np.inf
+    got = dc.nn.softmax(put(host)).get()
+    assert np.isfinite(got[0]).all()
+    assert np.isnan(got[1:]).all()
+
+
+# -------------------------------------------------------------------------------- masks
+@pytest.mark.parametrize("size", [1, 15, 4096, 4097, 1_000_003])
+@pytest.mark.parametrize("code", ["f4", "f8", "u1", "c16"])
+def test_masks(code: str, size: int) -> None:
+    host, mask = RNG.random(size).astype(code), RNG.random(size) > 0.6
+    x, m = put(host), put(mask)
+    assert np.array_equal(x[m].get(), host[mask])
+    assert np.array_equal(dc.flatnonzero(m).get(), np.flatnonzero(mask))
+    assert np.array_equal(x[1:][m[1:]].get(), host[1:][mask[1:]])
+
+
+# -------------------------------------------------------------------------------- order
+@pytest.mark.parametrize("size", [20_000, 300_001])
+@pytest.mark.parametrize("code", ["f4", "f8", "f2", "i4", "i8", "u1", "u8", "c8", "?"])
+def test_order(code: str, size: int) -> None:
+    host = numbers(code, size)
+    if host.dtype.kind in "fc":
+        host[::97], host[5::101] = np.nan, -0.0
+        host[7::89] = -host[::97][0]
+    x = put(host)
+    want = np.sort(host, kind="stable")
+    for name in ("sort", "partition"):
+        got = dc.sort(x) if name == "sort" else dc.partition(x, 5)
+        assert np.array_equal(got.get(), want, equal_nan=True)
+    assert np.array_equal(dc.argsort(x, stable=True).get(), host.argsort(kind="stable"))
+    for options in ({}, {"return_inverse": True, "return_counts": True}):
+        got, want = dc.unique(x, **options), np.unique(host, **options)
+        pairs = zip(got, want, strict=True) if options else [(got, want)]
+        for one, other in pairs:
+            assert np.array_equal(one.get(), other, equal_nan=True)
+    down = dc.sort(x, descending=True).get()
+    other = dc.sort(dc.asarray(host, device="cpu"), descending=True).get()
+    assert np.array_equal(down, other, equal_nan=True)
