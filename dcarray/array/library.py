@@ -32,17 +32,28 @@ def oracle(op: Op) -> Callable[..., Any]:
 
 def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -> Any:
     """Call an operation that does not fuse, on the operands' device."""
-    operands = [as_operand(x) if _is_arraylike(x) else x for x in operands]
+    operands = [
+        x if type(x) is cls else as_operand(x) if _is_arraylike(x) else x
+        for x in operands
+    ]
     device = device_of(operands, op.name)
-    if route.candidates(device) == ["cpu"] or _is_host_only(operands, device):
+    if not device.is_named and (
+        route.candidates(device) == ["cpu"] or _is_host_only(operands, device)
+    ):
         hosts = [as_host(x) for x in operands]
         named = {name: as_host(x) for name, x in options.items()}
         return wrap(cls, oracle(op)(*hosts, **named), device)
-    given = [_moved(cls, x, device)._read() if _is_array(x) else x for x in operands]
-    options = {
-        name: x._read() if isinstance(x, ArrayState) else x
-        for name, x in options.items()
-    }
+    given = [
+        x._read()
+        if type(x) is cls
+        else _moved(cls, x, device)._read()
+        if _is_array(x)
+        else x
+        for x in operands
+    ]
+    for name, x in options.items():
+        if isinstance(x, ArrayState):
+            options[name] = x._read()
     results = [
         cls._of_buffer(buffer, layout, dtype, device)
         for buffer, layout, dtype in call_library(
@@ -55,8 +66,6 @@ def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -
 def _is_host_only(operands: Sequence[Any], device: Device) -> bool:
     """Whether ``auto`` has no choice: the arrays are small, or of dtypes that other
     devices do not know."""
-    if device.kind not in ("auto", "cpu"):
-        return False
     arrays = [x for x in operands if _is_array(x)]
     return sum([x.size for x in arrays]) < current().eager_below or not all(
         [is_recordable(x.dtype) for x in arrays]

@@ -30,12 +30,14 @@ THIN = 8
 # ---------------------------------------------------------------------------- products
 def product(work: Work, x: GridView, y: GridView) -> GridView:
     """``x @ y`` of stacks of matrices, with any strides."""
-    dtype = np.result_type(x.dtype, y.dtype)
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    dtype = x.dtype if x.dtype == y.dtype else np.result_type(x.dtype, y.dtype)
+    batch = x.shape[:-2]
+    if batch != y.shape[:-2]:
+        batch = np.broadcast_shapes(batch, y.shape[:-2])
     rows, length = x.shape[-2:]
     columns = y.shape[-1]
     shape = (*batch, rows, columns)
-    if shape and 0 not in shape and length:
+    if 0 not in shape and length:
         made = work.backend.product(x, y, dtype)
         if made is not None:
             return made
@@ -168,6 +170,8 @@ def _matmul(work: Work, x: Any, y: Any) -> GridView:
     first = x.through(lambda a: a[None, :]) if x.ndim == 1 else x
     second = y.through(lambda a: a[:, None]) if y.ndim == 1 else y
     found = product(work, first, second)
+    if x.ndim > 1 and y.ndim > 1:
+        return found
     shape = list(found.shape)
     if y.ndim == 1:
         del shape[-1]
