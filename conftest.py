@@ -17,8 +17,10 @@ hypothesis.settings.load_profile("default")
 
 # Compiled kernels of a test run stay out of the user's cache folder.  The settings are
 # read when dcarray is imported, which the test files do.
-_cache_folder = tempfile.TemporaryDirectory(prefix="dcarray-tests-")
-os.environ["DCARRAY_CACHE_DIR"] = _cache_folder.name
+# Processes of one run (pytest -n) share a folder: that of the one that started them.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _cache_folder = tempfile.TemporaryDirectory(prefix="dcarray-tests-")
+    os.environ["DCARRAY_CACHE_DIR"] = _cache_folder.name
 
 # PoCL optimises a kernel with barriers for seconds, and unoptimised ones compute the
 # same.  A driver that is to be tested as users have it: set the variable to nothing.
