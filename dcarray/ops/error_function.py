@@ -13,10 +13,17 @@ from __future__ import annotations
 
 from ..kernel.language import Scalar, absolute, cast, copysign, exp, is_single, widen
 
-__all__ = ["erf", "erfc"]
+__all__ = [
+    "FAR_DOUBLE",
+    "FAR_SINGLE",
+    "NEAR_DOUBLE",
+    "NEAR_SINGLE",
+    "erf",
+    "erfc",
+]
 
 # Coefficients, those of the highest powers first.
-_NEAR_SINGLE = (
+NEAR_SINGLE = (
     7.875875063e-05,
     -0.0008016864287,
     0.005189087423,
@@ -25,7 +32,7 @@ _NEAR_SINGLE = (
     -0.3761262667,
     0.1283791658,
 )
-_NEAR_DOUBLE = (
+NEAR_DOUBLE = (
     -7.795898827002142e-10,
     1.3720064546777686e-08,
     -1.6208483801871705e-07,
@@ -39,7 +46,7 @@ _NEAR_DOUBLE = (
     -0.37612638903183543,
     0.12837916709551256,
 )
-_FAR_SINGLE = (
+FAR_SINGLE = (
     -0.0006572571826,
     0.001761750594,
     0.002490225472,
@@ -51,7 +58,7 @@ _FAR_SINGLE = (
     -0.1356211472,
     1.253008053,
 )
-_FAR_DOUBLE = (
+FAR_DOUBLE = (
     -1.541055292474667e-08,
     2.292393009921899e-08,
     1.1177528463195771e-07,
@@ -88,16 +95,16 @@ def polynomial(x: Scalar, coefficients: tuple[float, ...]) -> Scalar:
 def near(x: Scalar) -> Scalar:
     """erf(x) where abs(x) <= 1."""
     if is_single(x):
-        return x + x * polynomial(x * x, _NEAR_SINGLE)
-    return x + x * polynomial(x * x, _NEAR_DOUBLE)
+        return x + x * polynomial(x * x, NEAR_SINGLE)
+    return x + x * polynomial(x * x, NEAR_DOUBLE)
 
 
 def scaled(x: Scalar) -> Scalar:
     """exp(x²) erfc(x) where x >= 0.5."""
     t = (x - 3.0) / (x + 3.0)
     if is_single(x):
-        return polynomial(t, _FAR_SINGLE) / (1.0 + 2.0 * x)
-    return polynomial(t, _FAR_DOUBLE) / (1.0 + 2.0 * x)
+        return polynomial(t, FAR_SINGLE) / (1.0 + 2.0 * x)
+    return polynomial(t, FAR_DOUBLE) / (1.0 + 2.0 * x)
 
 
 def erf(x: Scalar) -> Scalar:

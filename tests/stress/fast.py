@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dcarray.backends.cpu import CpuBackend
-from dcarray.ops.elementwise import TABLE
+from dcarray.ops import composed, elementwise
 from dcarray.ops.fast import FUNCTIONS, ULP, fast_row
 from dcarray.ops.program import Inner, Node, Program
 
@@ -22,7 +22,12 @@ HostArray = np.ndarray[Any, Any]
 
 PIECE = 1 << 20
 
-UNARY = sorted(name for name in FUNCTIONS if TABLE[name].inputs == 1)
+TABLE = {**composed.TABLE, **elementwise.TABLE}
+
+UNARY = sorted(
+    name for name in FUNCTIONS if TABLE[name].inputs == 1 and hasattr(np, name)
+)
+"""Those of one operand that NumPy has in double precision."""
 
 
 @dataclass

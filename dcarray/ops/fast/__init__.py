@@ -25,7 +25,7 @@ __all__ = ["FUNCTIONS", "fast_row", "in_force"]
 
 FUNCTIONS = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 sinh "
-    "cosh tanh arcsinh arccosh arctanh cbrt hypot power".split()
+    "cosh tanh arcsinh arccosh arctanh cbrt hypot power erf".split()
 )
 """Names of the operations that have such a body."""
 
@@ -51,7 +51,9 @@ def fast_row(op: Op) -> Op:
         op.inputs,
         op.outputs,
         op.body,
+        op.composed,
         # The other device may be off the value on the other side.
         ulp=op.ulp + ULP,
         fast=BODIES[op.name],
+        resolver=op.resolver,
     )
