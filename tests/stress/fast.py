@@ -2,13 +2,18 @@
 
 ``python -m tests.stress.fast [--step N] [NAME ...]`` compares with NumPy in double
 precision; a function takes minutes.  With a step, only every N-th number is tried.
+``--sample N`` compares functions of float64, and those of two operands, at random.
+``--json docs/accuracy/fast.json`` keeps what was found, and
+``python -m tests.stress.fast_table`` writes the table of ``docs/accuracy_fast.md``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +22,8 @@ from dcarray.backends.cpu import CpuBackend
 from dcarray.ops import composed, elementwise
 from dcarray.ops.fast import FUNCTIONS, ULP, fast_row
 from dcarray.ops.program import Inner, Node, Program
+
+from .fast_operands import exact, operands
 
 HostArray = np.ndarray[Any, Any]
 
@@ -99,18 +106,49 @@ def largest_error(name: str, step: int = 1) -> Worst:
     return worst
 
 
+def sampled_error(name: str, dtype: Any, count: int) -> tuple[Worst, int]:
+    """Over some ``count`` operands at random, and how many they were."""
+    function, worst, tried = Fast(name, dtype), Worst(), 0
+    wider: Any = np.float64 if dtype is np.float32 else np.longdouble
+    while tried < count:
+        given = operands(name, dtype, 5 + tried, 10000)
+        worst.add(units(function(*given), exact(name, given, wider)), given)
+        tried += given[0].size
+    return worst, tried
+
+
+def keep(path: Path, name: str, dtype: str, worst: Worst, tried: int) -> None:
+    """Note what was found in a file that `fast_table` reads."""
+    known = json.loads(path.read_text()) if path.exists() else {}
+    known.setdefault(name, {})[dtype] = [round(worst.units, 3), tried]
+    path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+
+
 def main() -> int:
     """Print the largest errors; 1 if one is too large."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("names", nargs="*", default=UNARY, metavar="NAME")
+    options.add_argument("names", nargs="*", default=sorted(FUNCTIONS), metavar="NAME")
     options.add_argument("--step", type=int, default=1)
+    options.add_argument("--sample", type=int, help="operands at random, both dtypes")
+    options.add_argument("--json", type=Path, help="keep what was found")
     given = options.parse_args()
     bad = 0
     for name in given.names:
-        worst = largest_error(name, given.step)
-        bad += worst.units > ULP
-        listed = ", ".join(map(repr, worst.at))
-        print(f"{name}: {worst.units:.3f} units at {listed}", flush=True)
+        found = []
+        if given.sample:
+            for dtype in (np.float32, np.float64):
+                if dtype is np.float64 or name not in UNARY:
+                    worst, tried = sampled_error(name, dtype, given.sample)
+                    found.append((np.dtype(dtype).name, worst, tried))
+        elif name in UNARY:
+            worst = largest_error(name, given.step)
+            found.append(("float32", worst, -(-(1 << 32) // given.step)))
+        for kind, worst, tried in found:
+            bad += worst.units > ULP
+            listed = ", ".join(map(repr, worst.at))
+            print(f"{name} {kind}: {worst.units:.3f} units at {listed}", flush=True)
+            if given.json:
+                keep(given.json, name, kind, worst, tried)
     return 1 if bad else 0
 
 
