@@ -53,6 +53,11 @@ class Settings:
     device: str = _setting(
         "auto", "Device on which new arrays are made: auto, cpu, cuda:0 ..."
     )
+    auto_devices: Literal["all", "cpu"] = _setting(
+        "all",
+        "Where work on auto may run: on any device that is worth it, or on the CPU "
+        "alone.",
+    )
     small_array: int = _setting(
         32768,
         "Results with fewer elements are computed at once by a NumPy call; larger "

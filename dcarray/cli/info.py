@@ -16,6 +16,7 @@ from ..backends import health
 from ..backends.cpu.loops import struct_agrees
 from ..backends.cpu.properties import processor
 from ..backends.cpu.threads import available_threads
+from ..backends.cuda.driver import said
 from ..backends.registry import Device, backend_for, devices
 from ..backends.tuned import tuned_for
 from ..errors import DeviceError
@@ -51,6 +52,7 @@ def _machine() -> Table:
     table.add_row("processor", processor()[0])
     table.add_row("cores", f"{os.cpu_count()}, {available_threads()} threads in use")
     table.add_row("devices", ", ".join(map(str, devices())))
+    table.add_row("CUDA", escape(said()))
     compiled = struct_agrees() and _version("llvmlite") != "not installed"
     table.add_row(
         "CPU engine",

@@ -3,6 +3,7 @@ CPU.  Each step is a function of its own."""
 
 from __future__ import annotations
 
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -24,7 +25,7 @@ from ..errors import (
     UnsupportedError,
 )
 from ..profile import Event, emit
-from . import route
+from . import joining, route
 
 __all__ = ["empty", "fallback_allowed", "place", "run", "with_relief", "without_locals"]
 
@@ -54,7 +55,10 @@ def run(
     labels = route.candidates(device)
     if labels == _ONLY_CPU:
         try:
+            began = time.perf_counter() if joining.may_join(device) else 0.0
             attempt(backend_for("cpu"))
+            if began:
+                joining.spent(time.perf_counter() - began)
             return "cpu"
         except DeviceError:
             pass  # the long way knows what to do
@@ -68,7 +72,7 @@ def _run(
     if len(labels) == 1:
         order = list(labels)
     else:
-        order = [p.device for p in route.choose(work, labels)]
+        order = [p.device for p in route.decide(work, labels)]
     if "cpu" not in order:
         order.append("cpu")
     for buffer in work.reads:

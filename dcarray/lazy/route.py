@@ -15,12 +15,14 @@ from ..backends.base import Backend, Rates
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for, when_removed
 from ..backends.tuned import Tuned, tuned_for
+from ..config import current
 
 __all__ = [
     "Prediction",
     "Work",
     "candidates",
     "choose",
+    "decide",
     "forget",
     "learn",
     "measure",
@@ -56,9 +58,14 @@ class Prediction:
 auto_devices: list[str] = ["cpu"]
 """Devices among which ``auto`` chooses."""
 
+_CPU_ALONE = ["cpu"]
+
 _rules: dict[str, Callable[[Work], str | None] | int] = {}
 _measured: dict[tuple[str, str, int], tuple[float, int]] = {}
 """Seconds, and how often they were measured."""
+
+_lost: dict[tuple[str, str, int], float] = {}
+"""Seconds by which a device would have been faster, had the data been there."""
 
 _tuned: dict[str, Tuned | None] = {}
 """What is known of devices that were asked for."""
@@ -87,6 +94,8 @@ def set_rule(name: str, rule: Callable[[Work], str | None] | int | None) -> None
 def candidates(device: Device) -> list[str]:
     """Devices that may run work whose label is ``device``, without fallbacks."""
     if device is AUTO or device.kind == "auto":
+        if len(auto_devices) > 1 and current().auto_devices == "cpu":
+            return _CPU_ALONE
         return auto_devices
     return [str(device)]
 
@@ -156,11 +165,38 @@ def measure(backend: Backend, work: Work, launched: float) -> None:
 def forget(device: str) -> None:
     """Forget what was measured on a device."""
     _tuned.pop(device, None)
-    for key in [key for key in _measured if key[0] == device]:
-        del _measured[key]
+    for known in (_measured, _lost):
+        for key in [key for key in known if key[0] == device]:
+            del known[key]
 
 
 when_removed(forget)
+
+
+def decide(work: Work, labels: Sequence[str]) -> list[Prediction]:
+    """The devices for work that is going to run, the best first.
+
+    Work that comes again and again stays where its data is only until it has lost as
+    much time there as moving the data would have taken.
+    """
+    ranked = choose(work, labels)
+    first = ranked[0]
+    for other in ranked[1:]:
+        lost = first.seconds - (other.seconds - other.transfer)
+        if first.transfer or not other.transfer or lost <= 0 or _ruled(work):
+            continue
+        key = (other.device, work.name, work.elements.bit_length())
+        before = _lost.get(key, 0.0)
+        if before >= other.transfer:
+            _lost[key] = 0.0
+            ranked.remove(other)
+            return [other, *ranked]
+        _lost[key] = before + lost
+    return ranked
+
+
+def _ruled(work: Work) -> bool:
+    return work.name.rpartition(" ")[2] in _rules
 
 
 def choose(work: Work, labels: Sequence[str]) -> list[Prediction]:

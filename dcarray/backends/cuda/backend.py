@@ -17,6 +17,7 @@ from ..grid import GridBackend, GridView, Limits
 from ..grid.groups import halved
 from ..grid.tuning import group_items
 from ..recording import Entry
+from .blas import Blas
 from .building import Builder
 from .capture import Graph, captured
 from .driver import OUT_OF_MEMORY, count, failure, failures, lost, properties, runtime
@@ -36,6 +37,9 @@ DTYPES = "?bBhHiIlLqQefdFD"
 PRODUCTS = frozenset("efdFD")
 PEER_ALREADY = 704
 """cudaErrorPeerAccessAlreadyEnabled."""
+
+RANDOM = frozenset(("philox", "pcg"))
+"""Kernels whose numbers say how many were drawn before: each run gave the same."""
 
 RATES = Rates(5e-6, 2e12, 2e13, 1e-5, 2e10)
 """Before anything is measured: launch, bandwidth, operations, transfers."""
@@ -100,6 +104,7 @@ class CudaBackend(GridBackend):
         self.streams = Streams(self.device, self._enter)
         self.pool = DevicePool(self.device, self._allocate, self._free, self._clear)
         self._transfers = Transfers(self)
+        self._blas = Blas(self)
         self._peers: dict[str, bool] = {}
         self._builder = Builder(self.device, (int(found["major"]), int(found["minor"])))
         self.native: Mapping[str, Callable[..., Any]] = CudaLibrary(self)
@@ -306,9 +311,14 @@ class CudaBackend(GridBackend):
 
     def product(self, x: GridView, y: GridView, dtype: Any) -> GridView | None:
         """``x @ y`` by cuBLAS, which has floating-point numbers; see `GridBackend`."""
-        if x.dtype == y.dtype == dtype and dtype.char in PRODUCTS:
-            return product(self, x, y)
-        return None
+        if x.dtype != dtype or y.dtype != dtype:
+            return None
+        found = self._blas.product(x, y)
+        if found is not None or dtype.char not in PRODUCTS:
+            return found
+        if self.streams.current.capture is not None:
+            return None  # CuPy refuses to be captured
+        return product(self, x, y)
 
     def places_in_order(self, keys: GridView) -> GridView | None:
         """Their places by radix sort; see `GridBackend`."""
@@ -350,7 +360,7 @@ class CudaBackend(GridBackend):
         stream = 0
         try:
             if self.streams.several:
-                stream = self.streams.using(arguments, function.writes).pointer
+                stream = self._stream_of(function, kernel, arguments)
             with function.lock:
                 function.pack(*given)
                 self._launch(
@@ -361,6 +371,17 @@ class CudaBackend(GridBackend):
             raise failure(
                 error, self.device, kernel=kernel.name, grid=tuple(grid)
             ) from None
+
+    def _stream_of(
+        self, function: Function, kernel: Kernel, arguments: Sequence[Any]
+    ) -> int:
+        """The stream on which a kernel runs, in order with what uses its memory."""
+        stream = self.streams.using(arguments, function.writes)
+        if stream.capture is not None and kernel.name in RANDOM:
+            stream.capture.refuse(
+                "draws random numbers", "draw them before, and pass them to it"
+            )
+        return stream.pointer
 
     def _refuse_uneven(
         self, kernel: Kernel, grid: Sequence[int], group: Sequence[int]

@@ -27,10 +27,13 @@ class Capture:
         the graph lives.
     others : dict
         Blocks that are read, by identity.
+    workspace : Block or None
+        Memory for cuBLAS.
     """
 
     def __init__(self, device: str) -> None:
         self._device = device
+        self.workspace: Block | None = None
         self.own: dict[int, Block] = {}
         self.others: dict[int, Block | Borrowed] = {}
 

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from functools import cache
 from typing import Any
 
 from ...errors import DeviceError, DeviceLostError, LaunchError, UnsupportedError
 
-__all__ = ["LEAST", "count", "failure", "failures", "lost", "properties", "runtime"]
+__all__ = [
+    "LEAST",
+    "count",
+    "failure",
+    "failures",
+    "is_likely",
+    "lost",
+    "properties",
+    "runtime",
+    "said",
+]
 
 LEAST = (7, 5)
 """The lowest compute capability that CUDA 13 compiles for."""
@@ -17,6 +28,15 @@ OUT_OF_MEMORY = 2
 NO_DEVICE = 100
 TOO_OLD = 35
 """cudaErrorInsufficientDriver; what a machine without a driver says, too."""
+
+PLACES = (
+    "/dev/nvidiactl",
+    "/dev/nvidia0",
+    "/proc/driver/nvidia",
+    "/dev/dxg",
+    r"C:\Windows\System32\nvcuda.dll",
+)
+"""What a driver leaves where the system shows it."""
 
 LOST = frozenset((4, 46, 79, 201, 214, 220, *range(700, 720), 999)) - {
     *(701, 704, 705, 708, 712, 713)  # mistakes of one call, after which all goes on
@@ -42,7 +62,8 @@ def failures() -> tuple[type[Exception], ...]:
 
 @cache
 def count() -> int:
-    """How many devices there are; none where CuPy is not installed, or no GPU is.
+    """How many devices there are; none where CuPy is not installed, or there is no GPU
+    or no driver.
 
     Raises
     ------
@@ -52,6 +73,8 @@ def count() -> int:
     if importlib.util.find_spec("cupy") is None:
         return 0
     try:
+        if not runtime().driverGetVersion():
+            return 0
         return int(runtime().getDeviceCount())
     except ImportError as error:
         raise DeviceError(f"CuPy cannot be imported: {error}", device="cuda") from None
@@ -59,14 +82,58 @@ def count() -> int:
         code = getattr(error, "status", None)
         if code == NO_DEVICE:
             return 0
-        asked = runtime().runtimeGetVersion()
         hint = None
         if code == TOO_OLD:
-            hint = (
-                f"CuPy needs a driver for CUDA {asked // 1000}."
-                f"{asked % 1000 // 10} or later; there is none, or an older one"
-            )
+            asked = _version(runtime().runtimeGetVersion())
+            there = _version(runtime().driverGetVersion())
+            hint = f"CuPy needs a driver for CUDA {asked} or later; this is for {there}"
         raise DeviceError(str(error), device="cuda", code=code, hint=hint) from None
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def said() -> str:
+    """What there is of CUDA on this machine, in words; it never fails."""
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed"
+    try:
+        import cupy
+
+        found = runtime()
+        driver = int(found.driverGetVersion())
+        facts = [
+            f"CuPy {cupy.__version__} for CUDA {_version(found.runtimeGetVersion())}"
+        ]
+        facts.append(f"driver for {_version(driver)}" if driver else "no driver")
+        facts.append(_compiler())
+        try:
+            facts.append(f"{count()} devices")
+        except DeviceError as error:
+            facts.append(f"no device can be used: {error.hint or error.message}")
+    except (ImportError, OSError, RuntimeError) as error:
+        return f"CuPy cannot be imported: {error}"
+    return "; ".join(facts)
+
+
+def _compiler() -> str:
+    try:
+        from cupy.cuda import nvrtc
+
+        major, minor = nvrtc.getVersion()
+    except (AssertionError, ImportError, OSError, RuntimeError):
+        return "no NVRTC: only kernels that were compiled before run"
+    return f"NVRTC {major}.{minor}"
+
+
+def is_likely() -> bool:
+    """Whether there may be a GPU that can be used: looks without importing CuPy."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1"):
+        return False
+    if not any([os.path.exists(path) for path in PLACES]):
+        return False
+    return importlib.util.find_spec("cupy") is not None
 
 
 def properties(index: int, device: str) -> dict[str, Any]:

@@ -1,0 +1,268 @@
+"""Products of matrices by cuBLAS, called directly.
+
+CuPy's own way to it takes longer than a small product, knows no bfloat16, and refuses
+to be captured.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...errors import LaunchError
+from ...layout import Layout
+from ..grid.views import GridView
+from .driver import runtime
+
+if TYPE_CHECKING:
+    from .backend import CudaBackend
+
+__all__ = ["Blas"]
+
+
+class _Kind(NamedTuple):
+    """How cuBLAS calls a dtype, the type of its sums, and that of alpha and beta."""
+
+    data: int
+    compute: int
+    scale: str
+
+
+KINDS = {
+    "float16": _Kind(2, 68, "<f4"),
+    "bfloat16": _Kind(14, 68, "<f4"),
+    "float32": _Kind(0, 68, "<f4"),
+    "float64": _Kind(1, 70, "<f8"),
+    "complex64": _Kind(4, 68, "<c8"),
+    "complex128": _Kind(5, 70, "<c16"),
+}
+
+NOT_TURNED, TURNED = 0, 1
+DEFAULT = -1
+"""CUBLAS_GEMM_DEFAULT."""
+
+WORKSPACE = 32 << 20
+"""Bytes that cuBLAS asks for on Hopper."""
+
+MOST_CALLS = 64
+"""Of one product, whose stacks do not lie evenly."""
+
+INT = 1 << 31
+
+
+class _Matrix(NamedTuple):
+    """A stack of matrices as cuBLAS takes it; strides are counted in elements."""
+
+    turned: int
+    leading: int
+    step: int
+
+
+class Blas:
+    """cuBLAS on one device.
+
+    Parameters
+    ----------
+    backend : CudaBackend
+    """
+
+    def __init__(self, backend: CudaBackend) -> None:
+        self._backend = backend
+        self._library: Any = None
+        self._handle = ctypes.c_void_p()
+        self._lock = threading.Lock()
+        self._is_there: bool | None = None
+
+    def _opened(self) -> bool:
+        """Whether there is a handle; made at the first call."""
+        if self._is_there is None:
+            self._is_there = False
+            library = _library()
+            if library is not None:
+                self._check(library.cublasCreate_v2(ctypes.byref(self._handle)))
+                self._library = library
+                self._is_there = True
+        return self._is_there
+
+    def product(self, x: GridView, y: GridView) -> GridView | None:
+        """``x @ y`` of stacks of matrices of one dtype, none of them empty; None where
+        cuBLAS cannot have them as they lie.
+
+        Raises
+        ------
+        LaunchError
+            cuBLAS failed.
+        """
+        kind = KINDS.get(x.dtype.name)
+        if kind is None:
+            return None
+        m, k = x.shape[-2:]
+        n = y.shape[-1]
+        if max(m, n, k) >= INT:
+            return None
+        batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        size = x.dtype.itemsize
+        places = _places(x, y, batch, size)
+        if places is None:
+            return None
+        first, second, count, starts = places
+        with self._lock:
+            if not self._opened():
+                return None
+            layout = Layout.dense((*batch, m, n), size)
+            memory = self._backend.allocate(layout.size * size)
+            out = GridView(memory, layout, x.dtype)
+            self._begin(x, y, out)
+            one, zero = _factors(kind.scale)
+            for number, (here, there) in enumerate(starts):
+                # Rows of ours are columns of cuBLAS: it computes y.T @ x.T.
+                self._check(
+                    self._library.cublasGemmStridedBatchedEx(
+                        *(self._handle, second.turned, first.turned, n, m, k),
+                        one,
+                        *(y.memory.pointer + there, kind.data, second.leading),
+                        second.step,
+                        *(x.memory.pointer + here, kind.data, first.leading),
+                        first.step,
+                        zero,
+                        *(memory.pointer + number * count * m * n * size, kind.data, n),
+                        *(m * n, count, kind.compute, DEFAULT),
+                    )
+                )
+        return out
+
+    def _begin(self, *views: GridView) -> None:
+        """The handle works on the current stream, which may use the memory."""
+        backend, library = self._backend, self._library
+        backend._enter()
+        streams = backend.streams
+        stream = streams.current
+        if streams.several:
+            with streams.entered():
+                for view in views[:-1]:
+                    streams.use(view.memory, False, stream)
+        self._check(library.cublasSetStream_v2(self._handle, stream.pointer))
+        if stream.capture is not None:
+            if stream.capture.workspace is None:
+                stream.capture.workspace = backend.allocate(WORKSPACE)
+            pointer = stream.capture.workspace.pointer
+            self._check(library.cublasSetWorkspace_v2(self._handle, pointer, WORKSPACE))
+
+    def _check(self, status: int) -> None:
+        if status:
+            raise LaunchError(
+                "cuBLAS failed", device=self._backend.device, code=f"cublas {status}"
+            )
+
+
+def _places(
+    x: GridView, y: GridView, batch: tuple[int, ...], size: int
+) -> tuple[_Matrix, _Matrix, int, list[tuple[int, int]]] | None:
+    """Both operands, the matrices of a call, and where each call begins, in bytes."""
+    strides = []
+    for view in (x, y):
+        layout = view.layout
+        missing = len(batch) - (view.ndim - 2)
+        steps = [0] * missing + [
+            0 if length == 1 else step
+            for length, step in zip(view.shape[:-2], layout.strides, strict=False)
+        ]
+        strides.append(steps)
+    axes = [a for a, length in enumerate(batch) if length != 1]
+    count = 1
+    steps = [0, 0]
+    while axes:
+        axis = axes[-1]
+        here = [row[axis] for row in strides]
+        if count > 1 and any(
+            [h != s * count for h, s in zip(here, steps, strict=True)]
+        ):
+            break
+        if count == 1:
+            steps = here
+        count *= batch[axis]
+        axes.pop()
+    calls = int(np.prod([batch[a] for a in axes], dtype=np.int64))
+    if calls > MOST_CALLS:
+        return None
+    starts = [
+        (
+            x.layout.offset + _sum(at, axes, strides[0]),
+            y.layout.offset + _sum(at, axes, strides[1]),
+        )
+        for at in np.ndindex(*[batch[a] for a in axes])
+    ]
+    matrices = [
+        _matrix(view.shape[-2:], view.layout.strides[-2:], step, size)
+        for view, step in zip((x, y), steps, strict=True)
+    ]
+    if None in matrices:
+        return None
+    first, second = matrices
+    assert first is not None and second is not None
+    return first, second, count, starts
+
+
+def _sum(at: tuple[int, ...], axes: list[int], strides: list[int]) -> int:
+    return sum([i * strides[axis] for i, axis in zip(at, axes, strict=True)])
+
+
+def _matrix(
+    shape: tuple[int, ...], strides: tuple[int, ...], step: int, size: int
+) -> _Matrix | None:
+    """How cuBLAS takes a matrix with these strides, in bytes."""
+    if any([s % size for s in (*strides, step)]) or step < 0:
+        return None
+    rows, columns = shape
+    down, across = (s // size for s in strides)
+    if across == 1 or columns == 1:
+        leading = columns if rows == 1 else down
+        if columns <= leading < INT:
+            return _Matrix(NOT_TURNED, leading, step // size)
+    if down == 1 or rows == 1:
+        leading = rows if columns == 1 else across
+        if rows <= leading < INT:
+            return _Matrix(TURNED, leading, step // size)
+    return None
+
+
+@cache
+def _factors(scale: str) -> tuple[Any, Any]:
+    """1 and 0, where cuBLAS reads them."""
+    size = np.dtype(scale).itemsize
+    return tuple(  # type: ignore[return-value]
+        [
+            ctypes.create_string_buffer(np.array(number, scale).tobytes(), size)
+            for number in (1, 0)
+        ]
+    )
+
+
+@cache
+def _library() -> Any:
+    """CuPy's own cuBLAS; None where it is not to be found."""
+    from cupy.cuda import cublas  # noqa: F401 - which loads it
+
+    major = runtime().runtimeGetVersion() // 1000
+    name = f"cublas64_{major}.dll" if os.name == "nt" else f"libcublas.so.{major}"
+    try:
+        library = ctypes.CDLL(name)
+    except OSError:
+        return None
+    pointer, number, long = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
+    library.cublasCreate_v2.argtypes = (pointer,)
+    library.cublasSetStream_v2.argtypes = (pointer, pointer)
+    library.cublasSetWorkspace_v2.argtypes = (pointer, pointer, ctypes.c_size_t)
+    library.cublasGemmStridedBatchedEx.argtypes = (
+        *(pointer, number, number, number, number, number, pointer),
+        *(pointer, number, number, long),
+        *(pointer, number, number, long),
+        *(pointer, pointer, number, number, long),
+        *(number, number, number),
+    )
+    return library
