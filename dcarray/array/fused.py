@@ -12,7 +12,7 @@ from ..config import current
 from ..dtypes import DType
 from ..lazy import errstate, execute
 from ..lazy.callers import user_place
-from ..lazy.graph import Value, View
+from ..lazy.graph import Value
 from ..lazy.record import record
 from ..ops import elementwise as ops
 from ..ops.reduction import ALL, ANY, PROD, SUM
@@ -46,6 +46,8 @@ def normalised_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
     if not isinstance(axis, tuple):
         axis = (axis,)
     return tuple(sorted(np.lib.array_utils.normalize_axis_tuple(axis, ndim)))
@@ -144,10 +146,11 @@ def fused(
         if op is PROD and dtype.kind == "c":  # and with 1, times which infinity is NaN
             return calls.elementwise(cls, ops.MULTIPLY, (result, 1))
         return result
-    value, layout, seen_dtype = x._read()
-    view = seen = View.of(layout, seen_dtype)
-    if dtype != seen_dtype:
-        signature = Signature((seen_dtype,), (dtype,))
+    value = x._read()[0]
+    view = seen = x._view
+    assert view is not None and seen is not None
+    if dtype != view[1]:
+        signature = Signature((view[1],), (dtype,))
         (value,) = record(ops.CAST, (x._read(),), x._device, 0, signature)
         view = value.view
     place = user_place()

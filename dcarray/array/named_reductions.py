@@ -46,8 +46,12 @@ def reduction(
     out: Any,
     dtype: Any,
     options: dict[str, Any],
+    temporary: bool = False,
 ) -> Any:
-    """``op`` over ``axis``; parameters as for `reductions.reduction`."""
+    """``op`` over ``axis``; parameters as for `reductions.reduction`.
+
+    ``temporary`` is what `is_temporary` says of ``x``.
+    """
     initial = options.get("initial", _missing)
     where = options.get("where", _missing)
     if initial is None:
@@ -55,6 +59,8 @@ def reduction(
     if not x.size:
         return _of_nothing(x, method, axis, out, keepdims=keep, dtype=dtype, **options)
     axes = reduced_axes(axis, x.ndim)
+    if axes and dtype is None and initial is _missing and where is _missing:
+        return _given_back(fused(x, op, axes, keep, temporary), out)
     with config(scalars="array"):
         if dtype is not None:
             x = calls.cast(type(x), x, np.dtype(dtype))
@@ -137,6 +143,8 @@ def _averaged_axes(axis: Any, ndim: int, where: Any) -> tuple[int, ...]:
 
 def _divided(total: ArrayState, count: Any) -> Any:
     if not isinstance(count, ArrayState):
+        if total.dtype.kind in "fc":
+            return calls.elementwise(type(total), ops.DIVIDE, (total, count))
         count = total.dtype.type(count)
     return calls.elementwise(
         type(total), ops.DIVIDE, (total, count), dtype=total.dtype, casting="unsafe"
@@ -172,7 +180,8 @@ def _mean(
     # Half precision is too coarse to add up in.
     wide = np.dtype(np.float32) if working == np.float16 else working
     number = _number(x, axes, keep, where)
-    x = calls.cast(type(x), x, wide)
+    if x.dtype != wide:
+        x = calls.cast(type(x), x, wide)
     if where is not _missing and where is not True:
         x = _masked(x, SUM, where, _missing)
     result = _divided(fused(x, SUM, axes, keep), number)
@@ -209,7 +218,8 @@ def variance(
             rest = float(max(number - ddof, 0))
             options = {"axes": axes, "keepdims": keep, "number": rest, "root": root}
             return _given_back(library(cls, VARIANCE, (x,), **options), out)
-        x = calls.cast(cls, x, wide)
+        if x.dtype != wide:
+            x = calls.cast(cls, x, wide)
         middle = given_mean
         if middle is _missing:
             middle = _mean(x, axes, None, True, where)

@@ -18,9 +18,14 @@ from ..lazy.route import auto_devices
 from ..ops import elementwise as ops
 from ..ops.contraction import MATMUL
 from ..ops.spec import Op
-from .calls import device_of, elementwise, library, wrap
+from .calls import device_of, elementwise, library, wrap, write
 from .choice import runs_at_once
-from .quick import SCALARS, record_on_device, record_quickly
+from .quick import (
+    SCALARS,
+    record_on_device,
+    record_quickly,
+    updated_on_device,
+)
 from .state import ArrayState, is_writeable
 
 __all__ = ["Operators"]
@@ -152,6 +157,11 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
                 else:
                     function(x._writable_array(), b)
                 return x
+    elif x._device.is_named and not x._locked:
+        value = updated_on_device(op, x, other)
+        if value is not None:
+            write(x, value)
+            return x
     if _refuses(other):
         return NotImplemented
     if a is not None and a.size < _current().eager_below and a.flags.writeable:

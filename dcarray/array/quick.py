@@ -24,7 +24,13 @@ from ..ops.spec import Op
 from .choice import is_choosy
 from .state import ArrayState, check_dtype
 
-__all__ = ["SCALARS", "finish", "record_on_device", "record_quickly"]
+__all__ = [
+    "SCALARS",
+    "finish",
+    "record_on_device",
+    "record_quickly",
+    "updated_on_device",
+]
 
 Array = TypeVar("Array", bound=ArrayState)
 
@@ -125,6 +131,29 @@ def record_on_device(op: Op, x: Any, other: Any) -> Any:
 
     None where it was not gone before; then `record_quickly` decides.
     """
+    known = _known_on_device(op, x, other)
+    if known is None:
+        return None
+    form, sources = known
+    mask = errstate.capture()
+    if mask == errstate.IMMEDIATE:
+        mask = 0
+    return _recorded(type(x), form, sources, x._device, mask, user_place(2))
+
+
+def updated_on_device(op: Op, x: Any, other: Any) -> Value | None:
+    """The same for an operator in place, if the result lies as ``x`` does."""
+    known = _known_on_device(op, x, other)
+    if known is None:
+        return None
+    form, sources = known
+    if len(form.outputs) > 1 or form.outputs[0] is not x._view:
+        return None
+    mask = max(errstate.capture(), 0)
+    return written_one(form, sources, x._device, mask, user_place(2))
+
+
+def _known_on_device(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
     device: Device = x._device
     cls = type(x)
     first = x._binding._value
@@ -132,9 +161,12 @@ def record_on_device(op: Op, x: Any, other: Any) -> Any:
     if type(other) is cls:
         if other._device is not device:
             return None
-        second = other._binding._value
         form = _on_devices.get((op, x._view, other._view))
-        if form is None or form.device is not device or _is_shared(second):
+        if form is None or form.device is not device:
+            return None
+        second = other._binding._value
+        buffer = second.buffer
+        if buffer is not None and buffer._sharer is not None:
             return None
         sources = (first, second)
     else:
@@ -145,18 +177,10 @@ def record_on_device(op: Op, x: Any, other: Any) -> Any:
             sources = (first, as_scalar(other, form.signature.inputs[1]))
         except OverflowError:
             return None
-    if _is_shared(first):
+    buffer = first.buffer
+    if buffer is not None and buffer._sharer is not None:
         return None
-    mask = errstate.capture()
-    if mask == errstate.IMMEDIATE:
-        mask = 0
-    return _recorded(cls, form, sources, device, mask, user_place(2))
-
-
-def _is_shared(value: Value) -> bool:
-    """Whether somebody outside can write the memory of a value."""
-    buffer = value.buffer
-    return buffer is not None and buffer._sharer is not None and buffer.is_shared
+    return form, sources
 
 
 def _recorded(

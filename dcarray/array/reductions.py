@@ -98,8 +98,9 @@ def reduction(
         return calls.wrap(cls, result, x._device)
     keep = bool(keepdims) if keepdims is not _missing else False
     if x._device.kind not in ("auto", "cpu"):
+        temporary = is_temporary(sys.getrefcount(x), x)
         return named_reductions.reduction(
-            x, op, method, axis, keep, out, dtype, options
+            x, op, method, axis, keep, out, dtype, options, temporary
         )
     if dtype is not None and _same_result(op, x.dtype, np.dtype(dtype)):
         dtype = None

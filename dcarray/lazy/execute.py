@@ -104,14 +104,18 @@ def write(target: Read, source: Read) -> None:
                 and not (named and _is_shared_on_host(target))
             )
             if direct:
-                group = fuse(Target(source, into=target.layout.strides))
+                found = None
+                if source.layout == target.layout:
+                    found = find(source.value, source.value.view)
+                group = found or fuse(Target(source, into=target.layout.strides))
                 computed = {id(value) for value in group.values}
                 waiting = [
                     reader
                     for reader in pending_readers(target.value)
                     if id(reader) not in computed
                 ]
-                waiting += group.blockers
+                if isinstance(group, Group):
+                    waiting += group.blockers
                 if not waiting:
                     if not _can_store(group, source, target):
                         direct = False
@@ -137,19 +141,18 @@ def common(first: Device, second: Device) -> Device:
     return second if first is AUTO or first == AUTO else first
 
 
-def _can_store(group: Group, source: Read, target: Read) -> bool:
+def _can_store(group: Group | Found, source: Read, target: Read) -> bool:
     expr = source.value.expr
     assert expr is not None
     # NumPy's inner loop would run along another axis than the target's memory does.
-    if expr.form.inner_axis is not None and (group.inner_axis != expr.form.inner_axis):
+    if expr.form.inner_axis is not None and group.inner_axis != expr.form.inner_axis:
         return False
     # A pending value outside would be left without memory.
-    if any(
-        id(r) not in set(map(id, group.values)) for r in pending_readers(source.value)
-    ):
+    readers = pending_readers(source.value)
+    if readers and not {id(x) for x in readers} <= {id(x) for x in group.values}:
         return False
     low, high = target.layout.span(target.dtype.itemsize)
-    for leaf in group.leaves:
+    for leaf in group.reads():
         if _same_memory(leaf, target):
             if leaf.layout.strides == target.layout.strides and (
                 _start(leaf) == _start(target)

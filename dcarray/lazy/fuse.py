@@ -68,6 +68,10 @@ class Group:
         """The values that are stored."""
         return [value for value, _ in self.outputs]
 
+    def reads(self) -> list[Read]:
+        """Memory that is read."""
+        return self.leaves
+
     @property
     def last_frame(self) -> Any:
         """Where the user's code recorded the last operation, or None."""

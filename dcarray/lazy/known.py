@@ -99,6 +99,16 @@ class Found:
         self.stored = stored
         self.values = values
 
+    @property
+    def inner_axis(self) -> int | None:
+        """The axis along which the loop runs."""
+        return self.plan.inner_axis
+
+    def reads(self) -> list[Read]:
+        """Memory that is read."""
+        pairs = zip(self.leaves, self.plan.leaves, strict=True)
+        return [Read(value, *view) for value, view in pairs]
+
     def group(self) -> Group:
         """The same, as `fuse` would have given it."""
         plan, values = self.plan, self.values
@@ -106,7 +116,7 @@ class Found:
         return Group(
             plan.program,
             plan.shape,
-            [Read(x, *view) for x, view in zip(self.leaves, plan.leaves, strict=True)],
+            self.reads(),
             list(self.scalars),
             [(x, at) for x, (at, _) in zip(self.stored, plan.outputs, strict=True)],
             exprs,

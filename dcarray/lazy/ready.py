@@ -9,6 +9,7 @@ from ..backends.base import Preparing
 from ..backends.buffer import Buffer
 from ..backends.gate import gate
 from .compiled import executable_for
+from .places import Into
 
 if TYPE_CHECKING:
     from .known import Found, Plan
@@ -45,14 +46,17 @@ class Ready:
         if reduced is not None:
             self.sizes.append(reduced.nbytes)
 
-    def run(self, found: Found) -> list[Buffer] | None:
+    def run(self, found: Found, into: Into | None = None) -> list[Buffer | None] | None:
         """Launch; the buffers of the outputs, and of a reduction behind them.
 
         None, and nothing has happened, where something that is read must be brought to
-        the device first.  Nothing is lost by an error.
+        the device first.  Nothing is lost by an error.  The first output goes ``into``
+        memory that lies as the plan's, and has no buffer of its own then.
         """
         backend, device = self.backend, self.device
+        allocate = backend.allocate
         memories: list[Any] = []
+        buffers: list[Buffer | None] = []
         with gate:
             now = time.monotonic()
             for value in found.leaves:
@@ -68,11 +72,20 @@ class Ready:
                     return None
                 buffer.last_used = now
                 memories.append(memory)
+            sizes = self.sizes
+            if into is not None:
+                written = into.prepare(backend)
+                memories.append(written)
+                buffers.append(None)
+                sizes = sizes[1:]
             # No buffer shows the new memory before the launch: nobody can spill it.
-            made = [backend.allocate(nbytes) for nbytes in self.sizes]
-            memories += made
+            place = len(memories)
+            for nbytes in sizes:
+                memories.append(allocate(nbytes))
             self.start(memories, found.scalars)
-            return [
-                Buffer.of_device(backend, memory, nbytes)
-                for memory, nbytes in zip(made, self.sizes, strict=True)
-            ]
+            if into is not None:
+                into.wrote(backend, written)
+            for nbytes in sizes:
+                buffers.append(Buffer.of_device(backend, memories[place], nbytes))
+                place += 1
+            return buffers

@@ -30,7 +30,7 @@ from ..ops.fast import FUNCTIONS, in_force
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
 from .callers import Place, user_place
-from .graph import Expr, Form, Operand, Read, Value, View, is_pending, lock
+from .graph import Expr, Form, Operand, Read, Value, View, lock
 
 __all__ = ["as_scalar", "converted", "form_of", "record", "written", "written_one"]
 
@@ -172,7 +172,7 @@ def written(
     values = tuple(
         [Value(view, device, expr, index) for index, view in enumerate(form.outputs)]
     )
-    _link(expr, tuple([_reference(value) for value in values]))
+    _link(expr, *[_reference(value) for value in values])
     return values
 
 
@@ -186,11 +186,11 @@ def written_one(
     """`written` for an operation with one result."""
     expr = Expr(form, sources, errstate, place)
     value = Value(form.outputs[0], device, expr)
-    _link(expr, (_reference(value),))
+    _link(expr, _reference(value))
     return value
 
 
-def _link(expr: Expr, results: tuple[weakref.ref[Value], ...]) -> None:
+def _link(expr: Expr, *results: weakref.ref[Value]) -> None:
     """Register the results as readers of the inputs, and count what they need."""
     expr.results = results
     sources = expr.sources
@@ -211,7 +211,7 @@ def _link(expr: Expr, results: tuple[weakref.ref[Value], ...]) -> None:
                 continue
             count = len(readers)
             if count > 16 and count & (count - 1) == 0:
-                readers[:] = [one for one in readers if is_pending(one())]
+                readers[:] = [one for one in readers if one() is not None]
             readers.extend(results)
     expr.nodes = nodes
     expr.held = held

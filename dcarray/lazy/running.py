@@ -87,7 +87,7 @@ def run(
     ready = group.plan.ready.get(device.label)
     if ready is not None and not is_active() and not current().validate:
         try:
-            buffers = ready.run(group)
+            buffers = ready.run(group, into)
         except Exception as error:
             failure = recover.without_locals(error)
         except BaseException:  # Ctrl-C: the work can be done again
@@ -97,11 +97,13 @@ def run(
             if buffers is not None:
                 if accumulator is not None:
                     accumulator.buffer = buffers.pop()
+                place = 0
                 with lock:
-                    for value, buffer in zip(values, buffers, strict=True):
-                        value.buffer = buffer
+                    for value in values:
+                        value.buffer = buffers[place]
                         value.state = State.STORED
                         value.expr = None
+                        place += 1
                     if _waiting:
                         _done.notify_all()
                 counters["group"] += 1

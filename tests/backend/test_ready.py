@@ -161,6 +161,60 @@ def test_a_write_comes_after_what_was_recorded(device: Device) -> None:
         assert (z.get()[0] == 10).all()
 
 
+def in_place(x: Any, y: Any) -> None:
+    """Changes of every kind, one after the other."""
+    whole = x[:]
+    x += y
+    x *= 2
+    x -= x
+    x += whole + 1
+    x[1:] += y[1:]
+    x[:, ::-1] -= y
+    x[:3, :3] += x[:3, :3].T
+    x += y[0]
+    x /= 4
+
+
+def test_in_place(device: Device) -> None:
+    mine, want = on(device, F4), F4.copy()
+    y = on(device, F4 + 1)
+    for _ in range(3):
+        view, before = mine[1], mine * 1
+        kept = want.copy()
+        in_place(mine, y)
+        in_place(want, F4 + 1)
+        np.testing.assert_array_equal(mine.get(), want)
+        np.testing.assert_array_equal(view.get(), want[1])
+        np.testing.assert_array_equal(before.get(), kept)
+
+
+def test_in_place_where_the_launch_fails(device: Device) -> None:
+    a, b = on(device, F4), on(device, F4)
+    for _ in range(2):
+        a += b
+    device.long = 0
+    a += b
+    assert not device.long, "the long way"
+    device.failures = [LaunchError("no", device=device.device)]
+    with pytest.raises(LaunchError):
+        a += b
+    np.testing.assert_array_equal(a.get(), F4 * 4)
+    a.prefetch("cpu")
+    a += b
+    np.testing.assert_array_equal(a.get(), F4 * 5)
+
+
+def test_a_temporary_is_not_stored(device: Device) -> None:
+    a = on(device, F4)
+    for _ in range(3):
+        count = len(device.launched)
+        held = a * a
+        np.testing.assert_array_equal((a * a).sum().get(), (F4 * F4).sum())
+        np.testing.assert_array_equal(held.sum(axis=0).get(), (F4 * F4).sum(axis=0))
+        np.testing.assert_array_equal(held.get(), F4 * F4)
+        assert len(device.launched) - count <= 3
+
+
 def test_memory_that_is_elsewhere_is_brought(device: Device) -> None:
     a, b = on(device, F4), on(device, F4)
     for _ in range(3):
