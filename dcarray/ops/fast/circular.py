@@ -194,7 +194,9 @@ def arctan(x: Scalar) -> Scalar:
     inverse = 1.0 / bottom
     t = top * inverse
     # In the middle bottom - 1 is exact; what is lost elsewhere does not matter.
-    t_lost = fma(t, (bottom - 1.0) - a, fma(-t, bottom, top)) * inverse
+    divisor = cast(1.0, x) if steep else bottom  # which may be infinite
+    part = cast(0.0, x) if steep else a
+    t_lost = fma(t, (divisor - 1.0) - part, fma(-t, divisor, top)) * inverse
     t_lost = cast(0.0, x) if steep or flat else t_lost
     half_high, half_low, _ = HALF_PI_SINGLE if is_single(x) else HALF_PI_DOUBLE
     high, low = QUARTER_PI_SINGLE if is_single(x) else QUARTER_PI_DOUBLE
@@ -228,7 +230,8 @@ def arctan2(y: Scalar, x: Scalar) -> Scalar:
     bottom_lost = sum_lost(a, b, bottom) if middle else cast(0.0, x)
     divisor = cast(1.0, x) if bottom == 0 else bottom
     t = top / divisor
-    t_lost = (fma(-t, divisor, top) + fma(-t, bottom_lost, top_lost)) / divisor
+    finite = bottom if middle else cast(1.0, x)
+    t_lost = (fma(-t, finite, top) + fma(-t, bottom_lost, top_lost)) / divisor
     left = pattern(x) < 0
     rest = arctangent_rest(t)
     half_high, half_low, _ = HALF_PI_SINGLE if is_single(x) else HALF_PI_DOUBLE

@@ -8,6 +8,7 @@ which lose no digits.
 from __future__ import annotations
 
 from ...kernel.language import (
+    INFINITY,
     LOG2E,
     Scalar,
     absolute,
@@ -65,8 +66,13 @@ def reduced(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     return r, fma(k, cast(-low, x), most - r), whole(shifted)
 
 
+def defined(x: Scalar) -> Scalar:
+    """``x``, or 0 for NaN, which would be clamped to what overflows."""
+    return x if x == x else cast(0.0, x)
+
+
 def exp(x: Scalar) -> Scalar:
-    inside = clamped(x, 104.0 if is_single(x) else 746.0)
+    inside = clamped(defined(x), 104.0 if is_single(x) else 746.0)
     r, _, k = reduced(inside)
     if is_single(x):
         rest = polynomial(r, EXP_SINGLE)
@@ -77,7 +83,7 @@ def exp(x: Scalar) -> Scalar:
 
 
 def exp2(x: Scalar) -> Scalar:
-    inside = clamped(x, 151.0 if is_single(x) else 1076.0)
+    inside = clamped(defined(x), 151.0 if is_single(x) else 1076.0)
     shifted = inside + magic(x)
     r = inside - (shifted - magic(x))
     if is_single(x):
@@ -91,7 +97,8 @@ def exp2(x: Scalar) -> Scalar:
 def expm1(x: Scalar) -> Scalar:
     low = 20.0 if is_single(x) else 40.0
     high = 89.0 if is_single(x) else 710.0
-    r, lost, k = reduced(clamped(x, cast(low, x) if pattern(x) < 0 else cast(high, x)))
+    limit = cast(low, x) if pattern(x) < 0 else cast(high, x)
+    r, lost, k = reduced(clamped(defined(x), limit))
     if is_single(x):
         rest = polynomial(r, EXP_SINGLE)
     else:
@@ -136,14 +143,18 @@ def is_tiny(x: Scalar) -> Scalar:
 
 def sinh(x: Scalar) -> Scalar:
     limit = 89.6 if is_single(x) else 710.6
-    d, d_rest, _, _ = parts(absolute(clamped(x, limit)))
-    return x if x != x or is_tiny(x) else copysign(2.0 * (d + d_rest), x)
+    ended = magnitude(x) >= pattern(cast(INFINITY, x))
+    inside = cast(0.0, x) if ended else x
+    d, d_rest, _, _ = parts(absolute(clamped(inside, limit)))
+    return x if ended or is_tiny(x) else copysign(2.0 * (d + d_rest), x)
 
 
 def cosh(x: Scalar) -> Scalar:
     limit = 89.6 if is_single(x) else 710.6
-    _, _, t, t_rest = parts(absolute(clamped(x, limit)))
-    return x if x != x else 2.0 * (t + t_rest)
+    ended = magnitude(x) >= pattern(cast(INFINITY, x))
+    inside = cast(0.0, x) if ended else x
+    _, _, t, t_rest = parts(absolute(clamped(inside, limit)))
+    return absolute(x) if ended else 2.0 * (t + t_rest)
 
 
 def tanh(x: Scalar) -> Scalar:

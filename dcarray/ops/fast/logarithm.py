@@ -58,7 +58,7 @@ def normal(x: Scalar) -> tuple[Scalar, Scalar]:
     digits = 24 if is_single(x) else 54
     small = magnitude(x) < pattern(cast(least, x))
     power = cast(digits, pattern(x)) if small else cast(0, pattern(x))
-    return (x * cast(2.0**digits, x) if small else x), power
+    return x * (cast(2.0**digits, x) if small else cast(1.0, x)), power
 
 
 def rest_of(f: Scalar) -> Scalar:
@@ -140,12 +140,13 @@ def of_sum(u: Scalar, lost: Scalar, more: Scalar) -> Scalar:
 def log1p(x: Scalar) -> tuple[Scalar, Scalar]:
     one = pattern(cast(1.0, x))
     beyond = pattern(x) < 0 and magnitude(x) >= one
-    inside = cast(0.0, x) if beyond else x
+    ended = pattern(x) >= pattern(cast(INFINITY, x))
+    inside = cast(0.0, x) if beyond or ended else x
     u = 1.0 + inside
     large = magnitude(x) >= one
     lost = 1.0 - (u - inside) if large else inside - (u - 1.0)
     found = of_sum(u, lost, cast(0, pattern(x)))
-    found = x if pattern(x) >= pattern(cast(INFINITY, x)) or x == 0 else found
+    found = x if ended or x == 0 else found
     edge = cast(-INFINITY, x) if magnitude(x) == one else cast(NAN, x)
     return edge if beyond else found, beyond and x == x
 

@@ -128,7 +128,7 @@ def power(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     wrong = below and x != 0 and not endless and not integer
     found = cast(NAN, x) if wrong or not defined else found
     found = cast(1.0, x) if x == 1 or y == 0 else found
-    wrong = (wrong and defined) or (x == 0 and not growing and y == y)
+    wrong = (wrong and defined) or (x == 0 and not growing and y == y and y != 0)
     return found, wrong
 
 
