@@ -97,6 +97,11 @@ class Settings:
         "Elementary functions of large arrays on the CPU: NumPy's bits, or polynomials "
         "within 2 units in the last place (fast).",
     )
+    matmul_precision: Literal["ieee", "tf32"] = _setting(
+        "ieee",
+        "Products and convolutions of float32 on tensor cores that have room for 10 "
+        "bits of each factor (tf32), or in float32 itself (ieee).",
+    )
     pool_limit: int = _setting(0, "Most bytes a device's pool holds; 0 means no limit.")
     pool_idle_limit: int = _setting(
         1 * GiB, "Most bytes of free blocks that a device's pool keeps for reuse."

@@ -20,6 +20,7 @@ from ..recording import Entry
 from .blas import Blas
 from .building import Builder
 from .capture import Graph, captured
+from .convolution import Convolver
 from .driver import OUT_OF_MEMORY, count, failure, failures, lost, properties, runtime
 from .exchange import borrowed
 from .functions import Function
@@ -105,6 +106,7 @@ class CudaBackend(GridBackend):
         self.pool = DevicePool(self.device, self._allocate, self._free, self._clear)
         self._transfers = Transfers(self)
         self._blas = Blas(self)
+        self.convolver = Convolver(self)
         self._peers: dict[str, bool] = {}
         self._builder = Builder(self.device, (int(found["major"]), int(found["minor"])))
         self.native: Mapping[str, Callable[..., Any]] = CudaLibrary(self)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...config import current
 from ...errors import LaunchError
 from ...layout import Layout
 from ..grid.views import GridView
@@ -33,12 +34,15 @@ class _Kind(NamedTuple):
     scale: str
 
 
+SINGLE, TENSOR = 68, 77
+"""CUBLAS_COMPUTE_32F and CUBLAS_COMPUTE_32F_FAST_TF32."""
+
 KINDS = {
-    "float16": _Kind(2, 68, "<f4"),
-    "bfloat16": _Kind(14, 68, "<f4"),
-    "float32": _Kind(0, 68, "<f4"),
+    "float16": _Kind(2, SINGLE, "<f4"),
+    "bfloat16": _Kind(14, SINGLE, "<f4"),
+    "float32": _Kind(0, SINGLE, "<f4"),
     "float64": _Kind(1, 70, "<f8"),
-    "complex64": _Kind(4, 68, "<c8"),
+    "complex64": _Kind(4, SINGLE, "<c8"),
     "complex128": _Kind(5, 70, "<c16"),
 }
 
@@ -111,6 +115,9 @@ class Blas:
         if places is None:
             return None
         first, second, count, starts = places
+        compute = kind.compute
+        if compute == SINGLE and current().matmul_precision == "tf32":
+            compute = TENSOR
         with self._lock:
             if not self._opened():
                 return None
@@ -131,7 +138,7 @@ class Blas:
                         first.step,
                         zero,
                         *(memory.pointer + number * count * m * n * size, kind.data, n),
-                        *(m * n, count, kind.compute, DEFAULT),
+                        *(m * n, count, compute, DEFAULT),
                     )
                 )
         return out
