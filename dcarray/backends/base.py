@@ -197,11 +197,12 @@ class Sharing(Protocol):
         """A block where the host sees it, made with `moving.Bytes`; always the same
         address."""
 
-    def adopted(self, source: np.ndarray[Any, Any]) -> Memory | None:
+    def adopted(self, source: np.ndarray[Any, Any], room: int) -> Memory | None:
         """Bytes of the host (one-dimensional uint8) as a block, with the host allowed
         to read; None where they do not lie as the device needs it.
 
-        The block keeps ``source`` alive until no kernel can use it any more.
+        There is ``room`` from their start on that belongs to nobody else.  The block
+        keeps ``source`` alive until no kernel can use it any more.
         """
 
     def to_host(self, memory: Memory, writing: bool) -> None:

@@ -282,7 +282,13 @@ class Buffer:
         pair = self.pair
         if pair is None or device not in pair or not self.is_near(device):
             return False
-        pair.let_read(device)
+        try:
+            pair.let_read(device)
+        except DeviceLostError:
+            if device != "cpu":
+                raise
+            self._discard(pair.device)
+            return False
         assert self._valid is not None
         self._valid.add(device)
         return True
@@ -356,10 +362,8 @@ class Buffer:
     def drop(self, device: str) -> int:
         """Give up the copy on ``device`` if another one is valid; bytes given up."""
         with self._lock:
-            if self.users or not self.is_on(device):
-                return 0
-            if self._is_paired_with(device):
-                return 0  # the other copy is the same memory
+            if self.users or not self.is_on(device) or self._is_paired_with(device):
+                return 0  # of one memory there is no other copy
             if self.is_valid_on(device) and len(self.valid_devices()) < 2:
                 return 0
             return self._discard(device)
@@ -367,9 +371,7 @@ class Buffer:
     def spill(self, device: str) -> int:
         """Copy to the host what only ``device`` holds, then give up its copy."""
         with self._lock:
-            if self.users or not self.is_on(device):
-                return 0
-            if self.is_shared_on(device):
+            if self.users or not self.is_on(device) or self.is_shared_on(device):
                 return 0
             if self._is_paired_with(device) and not self._part():
                 return 0

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .base import Backend, Memory, Sharing
+from .cpu.memory import room_of
 from .moving import Bytes, bytes_of
 
 __all__ = ["Pair", "adopted", "shown"]
@@ -85,5 +86,5 @@ def adopted(backend: Backend, root: HostArray, nbytes: int) -> Pair | None:
     sharing: Sharing | None = getattr(backend, "sharing", None)
     if sharing is None or nbytes < sharing.least or not root.flags.writeable:
         return None
-    memory = sharing.adopted(bytes_of(root, nbytes))
+    memory = sharing.adopted(bytes_of(root, nbytes), room_of(root, nbytes))
     return None if memory is None else Pair(backend.device, memory, sharing)

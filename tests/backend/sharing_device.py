@@ -66,8 +66,9 @@ class SharingBackend(InterpretedBackend):
         start = memory.host.__array_interface__["data"][0]
         return np.asarray(Bytes(memory, start, memory.nbytes))
 
-    def adopted(self, source: Any) -> Shared | None:
+    def adopted(self, source: Any, room: int) -> Shared | None:
         """Bytes of the host, at addresses that floats can have."""
+        assert room >= source.size
         if source.__array_interface__["data"][0] % 4:
             return None
         self.turns.append("adopted")

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dcarray as dc
 from dcarray.backends import registry
 from dcarray.backends.metal import MetalBackend, count
 from dcarray.backends.metal.functions import Numbers
+from dcarray.backends.pair import adopted
 from dcarray.errors import (
     CompileError,
     DeviceLostError,
@@ -26,6 +28,7 @@ from dcarray.testing import BackendSuite
 from dcarray.testing.workbench import Workbench, single
 from tests.metal_simulator import Simulator, installed
 from tests.metal_simulator.library import compiler
+from tests.metal_simulator.module import CommandBuffer
 
 pytestmark = pytest.mark.skipif(not compiler(), reason="needs g++")
 
@@ -340,3 +343,88 @@ def test_ids_along_three_axes(bench: Workbench) -> None:
     want = [x, y, z, x % 2, y % 3, z * 0, x // 2, y // 3, z]
     want += [x * 0 + n for n in (4, 6, 3, 2, 3, 1, 2, 2, 3)]
     assert np.array_equal(got, want)
+
+
+# --------------------------------------------------------------------------- one memory
+def test_host_and_device_use_the_same_blocks(simulator: Simulator) -> None:
+    backend = registry.backend_for("metal:0")
+    try:
+        with dc.profile() as profile:
+            x = dc.asarray(np.arange(1000, dtype=np.float32), device="metal:0")
+            y = x + 1
+            assert y.get()[7] == 8
+            y *= 2
+            assert y.get()[7] == 16
+        shown = [event.device for event in profile.of_kind("transfer")]
+        assert shown == ["cpu -> metal:0"]  # NumPy's memory is not whole pages
+        buffer = y._bind().value.buffer
+        assert buffer.pair is not None
+        memory = buffer.read_on(backend)
+        address = buffer.read_on(registry.backend_for("cpu")).ctypes.data
+        assert memory.buffer.address == address
+    finally:
+        registry.remove("metal:0")
+
+
+def test_the_host_waits_for_what_uses_a_block(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And for nothing that was launched later."""
+    backend: Any = bench.backend
+    x = np.ones(1000, np.float32)
+    one, early, late = [bench.operand(x) for _ in range(3)]
+    executable = backend.compile(ADD)
+    waits = []
+    wait = CommandBuffer.waitUntilCompleted
+    monkeypatch.setattr(
+        CommandBuffer, "waitUntilCompleted", lambda c: (waits.append(c), wait(c))
+    )
+    backend.launch(executable, x.shape, [early, one], (), [early])
+    for _ in range(20):
+        backend.launch(executable, x.shape, [late, one], (), [late])
+    backend.sharing.to_host(early.memory, False)
+    assert (backend.sharing.bytes_of(early.memory).view(np.float32) == 2).all()
+    assert len(waits) <= 1
+    backend.sharing.to_host(late.memory, True)
+    assert (backend.sharing.bytes_of(late.memory).view(np.float32) == 21).all()
+    assert waits
+
+
+def test_memory_of_whole_pages_is_used_in_place(simulator: Simulator) -> None:
+    backend = registry.backend_for("metal:0")
+    try:
+        x = dc.asarray(np.arange(1 << 18, dtype=np.float32))
+        with dc.profile() as profile:
+            y = x * 2  # in memory of the pool
+            dc.evaluate(y)
+            y.prefetch("metal:0")
+            buffer = y._bind().value.buffer
+            memory = buffer.read_on(backend)
+            assert buffer.pair is not None
+            address = buffer.read_on(registry.backend_for("cpu")).ctypes.data
+            assert memory.buffer.address == address
+            assert memory.nbytes == y.nbytes
+            assert y.get()[5] == 10
+        assert not profile.of_kind("transfer")
+        del buffer, memory, y
+    finally:
+        registry.remove("metal:0")
+
+
+def test_memory_used_in_place_lives_as_long_as_kernels(bench: Workbench) -> None:
+    backend: Any = bench.backend
+    x = np.ones(1 << 18, np.float32)
+    executable = backend.compile(ADD)
+    total = bench.operand(np.zeros(1 << 18, np.float32))
+    pool = registry.backend_for("cpu")
+    for turn in range(1, 9):
+        block = pool.allocate(x.nbytes)
+        block.view(np.float32)[:] = turn
+        pair = adopted(backend, block, block.nbytes)
+        assert pair is not None
+        given = backend.view(pair.memory, Layout.dense(x.shape, 4), FLOAT)
+        backend.launch(executable, x.shape, [total, given], (), [total])
+        del block, pair, given
+        pool.allocate(x.nbytes).view(np.float32)[:] = -1000
+    got = bench.download(total.memory, np.empty_like(x))
+    assert (got == 36).all()

@@ -29,6 +29,7 @@ PAGE_FAULT, OUT_OF_MEMORY, DEVICE_REMOVED = 3, 8, 11
 RED_ZONE = 64
 RED = 0xA5
 POISON = 0xCB
+PAGE = 16384
 MOST_BYTES = 4096
 """Metal takes no more by `setBytes_length_atIndex_`."""
 
@@ -118,6 +119,21 @@ class Buffer:
         before = ctypes.string_at(self.address - RED_ZONE, RED_ZONE)
         after = ctypes.string_at(self.address + self._length, RED_ZONE)
         return before == clean and after == clean
+
+
+class Borrowed(Buffer):
+    """An MTLBuffer in memory of somebody else, of whole pages."""
+
+    def __init__(self, device: Device, address: int, length: int) -> None:
+        check(address % PAGE == 0, f"address {address:#x} is no page's")
+        check(length > 0 and length % PAGE == 0, f"{length} bytes are no whole pages")
+        self.device_ = device
+        self._length = length
+        self.address = address
+        device.allocated(length)
+
+    def is_intact(self) -> bool:
+        return True
 
 
 class LibraryObject:
@@ -359,6 +375,15 @@ class Device:
         if length > self.simulator.memory - self._allocated:
             return None
         return Buffer(self, length)
+
+    def newBufferWithBytesNoCopy_length_options_deallocator_(
+        self, source: memoryview, length: int, options: int, deallocator: None
+    ) -> Buffer:
+        check(options == 0, "only shared storage is simulated")
+        check(not source.readonly, "the memory cannot be written")
+        check(length <= source.nbytes, f"{length} of {source.nbytes} bytes")
+        address = ctypes.addressof(ctypes.c_char.from_buffer(source))
+        return Borrowed(self, address, length)
 
     def newLibraryWithSource_options_error_(
         self, source: str, options: CompileOptions | None, error: None

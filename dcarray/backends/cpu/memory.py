@@ -9,12 +9,17 @@ import numpy as np
 from ...layout import Layout, view_host
 from ..pool import Pool
 
-__all__ = ["host_pool", "rent", "view"]
+__all__ = ["host_pool", "rent", "room_of", "view"]
 
 HostArray = np.ndarray[Any, Any]
 
 ALIGNMENT = 64
 """Bytes of a cache line; blocks begin at a multiple of it."""
+
+PAGE = 16384
+LARGE = 1 << 20
+"""Blocks from here on are whole pages of any system: devices that share the host's
+memory can use them in place."""
 
 
 class Raw(np.ndarray):
@@ -38,9 +43,24 @@ class Block(np.ndarray):
 
 
 def _allocate(nbytes: int) -> HostArray:
-    raw = np.empty(nbytes + ALIGNMENT, np.uint8).view(Raw)
-    start = -raw.__array_interface__["data"][0] % ALIGNMENT
-    return raw[start : start + nbytes]
+    unit = PAGE if nbytes >= LARGE else ALIGNMENT
+    whole = -(-nbytes // unit) * unit
+    raw = np.empty(whole + unit, np.uint8).view(Raw)
+    start = -raw.__array_interface__["data"][0] % unit
+    return raw[start : start + whole]
+
+
+def room_of(root: HostArray, nbytes: int) -> int:
+    """How many bytes there are from the start of ``root``, of which it shows the first
+    ``nbytes``, that belong to nobody else."""
+    owner: object = root
+    while isinstance(owner, np.ndarray):
+        if isinstance(owner, Block) and owner._home is not None:
+            raw = owner._home[1]
+            begins = root.__array_interface__["data"] == raw.__array_interface__["data"]
+            return raw.nbytes if begins else nbytes
+        owner = owner.base
+    return nbytes
 
 
 def _free(raw: HostArray) -> None:

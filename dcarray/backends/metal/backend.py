@@ -18,6 +18,7 @@ from .driver import devices, metal, pointer_of, text_of
 from .functions import Function, Numbers, groups_of
 from .memory import Block, bytes_of
 from .queue import Queue
+from .sharing import SharedStorage
 
 __all__ = ["MetalBackend"]
 
@@ -38,8 +39,8 @@ _APPLE = 1001  # MTLGPUFamilyApple1
 class MetalBackend(GridBackend):
     """One device of Metal.
 
-    Its memory is the host's (shared storage): uploads and downloads are copies by the
-    host, and kernels run in the order of their launches, beside the host.
+    Its memory is the host's (shared storage): both use the same blocks, and kernels run
+    in the order of their launches, beside the host.
 
     Parameters
     ----------
@@ -71,6 +72,8 @@ class MetalBackend(GridBackend):
         if queue is None:
             raise DeviceError("no command queue", device=self.device)
         self._queue = Queue(self.device, queue)
+        storage = self._module.MTLResourceStorageModeShared
+        self.sharing = SharedStorage(handle, self._queue, storage)
         group = int(handle.maxThreadsPerThreadgroup().width)
         self.limits = Limits(
             group=group,
@@ -81,7 +84,7 @@ class MetalBackend(GridBackend):
             coalesces=True,
         )
         self.pool: Pool[Any] = Pool(
-            self.device, self._allocate, self._free, self._clear
+            self.device, self._allocate, self._free, self._clear, self._queue.wait
         )
         self._numbers = Numbers()
 
@@ -118,7 +121,7 @@ class MetalBackend(GridBackend):
         """Metal frees a buffer when its last user is gone."""
 
     def _clear(self, buffer: Any, nbytes: int) -> None:
-        self._queue.wait()
+        self._queue.wait_for(buffer)
         bytes_of(buffer, nbytes).fill(0)
 
     def allocate(self, nbytes: int) -> Block:
@@ -132,16 +135,14 @@ class MetalBackend(GridBackend):
         return Block(self.pool, buffer, size, nbytes)
 
     def host_bytes(self, memory: Block) -> HostArray:
-        """The bytes of a block, without a copy, once all that was launched has ended.
+        """The bytes of a block, without a copy, once what works on it has ended.
 
         Raises
         ------
         DeviceError
             What should have written them has failed.
         """
-        self._queue.wait()
-        if memory.fate.error is not None:
-            raise memory.fate.error
+        self.sharing.to_host(memory, True)
         return bytes_of(memory.buffer, memory.nbytes)
 
     def upload(self, source: HostArray, target: Block) -> None:

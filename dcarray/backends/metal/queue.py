@@ -28,6 +28,7 @@ class _Launch:
     commands: Any
     kernel: str
     grid: tuple[int, ...]
+    buffers: tuple[Any, ...]
     reads: tuple[Fate, ...]
     writes: tuple[Fate, ...]
 
@@ -87,6 +88,7 @@ class Queue:
                     commands,
                     function.kernel.name,
                     tuple([g * n for g, n in zip(groups, threads, strict=True)]),
+                    tuple([block.buffer for block in blocks]),
                     tuple([block.fate for block in blocks]),
                     tuple(
                         [b.fate for b, is_written in zip(blocks, writes) if is_written]
@@ -99,6 +101,15 @@ class Queue:
         if self._on_the_way:
             with self._lock, autorelease_pool():
                 self._look(0)
+
+    def wait_for(self, buffer: Any) -> None:
+        """Return when what works on a buffer has ended, and all before that."""
+        if self._on_the_way:
+            with self._lock, autorelease_pool():
+                for later, launch in enumerate(reversed(self._on_the_way)):
+                    if any(used is buffer for used in launch.buffers):
+                        self._look(later)
+                        return
 
     def finish(self) -> None:
         """Return when all has ended.

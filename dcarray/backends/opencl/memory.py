@@ -82,8 +82,8 @@ class HostMemory:
     context : pyopencl.Context
     queue : pyopencl.CommandQueue
     alignment, step : int
-        The device uses memory of the host in place whose address is a multiple of
-        ``alignment`` and whose length is one of ``step``.
+        The device uses memory of the host in place from a multiple of ``alignment`` on,
+        and of a length that is a multiple of ``step``.
     """
 
     least = 1 << 16
@@ -124,12 +124,12 @@ class HostMemory:
     def _allocated(self, nbytes: int) -> Storage:
         raw = np.empty(nbytes + PAGE, np.uint8)
         start = -_address(raw) % PAGE
-        return self._in_place(raw[start : start + nbytes])
+        return self._in_place(raw[start : start + nbytes], nbytes)
 
-    def _in_place(self, host: HostArray) -> Storage:
+    def _in_place(self, host: HostArray, length: int) -> Storage:
         flags = self._cl.mem_flags
         # The buffer does not keep the memory: the storage does.
-        seen = np.asarray(Bytes(None, _address(host), host.size))
+        seen = np.asarray(Bytes(None, _address(host), length))
         used = flags.READ_WRITE | flags.USE_HOST_PTR
         return Storage(self._cl.Buffer(self._context, used, hostbuf=seen), host)
 
@@ -177,16 +177,17 @@ class HostMemory:
         assert host is not None
         return np.asarray(Bytes(memory, _address(host), memory.nbytes))
 
-    def adopted(self, source: HostArray) -> Block | None:
+    def adopted(self, source: HostArray, room: int) -> Block | None:
         """Memory of the host as a block; see `Sharing`."""
         owner: object = source.base
         if isinstance(owner, Bytes) and isinstance(owner.owner, Block):
             return None  # it has a buffer already
-        if _address(source) % self._alignment or source.size % self._step:
+        whole = -(-source.size // self._step) * self._step
+        if _address(source) % self._alignment or whole > room:
             return None
         self.sweep()
         try:
-            storage = self._in_place(source)
+            storage = self._in_place(source, whole)
         except self._cl.Error:
             return None
         self._map(storage, source.size, writing=False, wait=False)
