@@ -12,9 +12,8 @@ from ...errors import DeviceError, LaunchError, OutOfMemoryError
 from ...kernel.nodes import Kernel
 from ...layout import Layout
 from ...render.cuda import CUDA
-from ..base import DeviceProperties, Rates
+from ..base import DeviceProperties, Rates, Start
 from ..grid import GridBackend, GridView, Limits
-from ..grid.groups import halved
 from ..grid.tuning import group_items
 from ..recording import Entry
 from .blas import Blas
@@ -348,14 +347,8 @@ class CudaBackend(GridBackend):
         arguments: Sequence[Any],
     ) -> None:
         """Start a function; see `GridBackend.enqueue`."""
-        if function.is_free:
-            group = halved(group, function.most)
-        x, y, z = (*group, 1, 1)[:3]
-        items = (*grid, 1, 1)[:3]
-        blocks = (items[0] // x, items[1] // y, items[2] // z)
-        if not all(blocks):
-            return self._refuse_uneven(kernel, grid, group)
-        if blocks[0] * x != items[0] or blocks[1] * y != items[1] or items[2] % z:
+        sizes = function.sizes(grid, group)
+        if sizes is None:
             return self._refuse_uneven(kernel, grid, group)
         given = [x.pointer if hasattr(x, "pointer") else x for x in arguments]
         self._enter()
@@ -365,14 +358,18 @@ class CudaBackend(GridBackend):
                 stream = self._stream_of(function, kernel, arguments)
             with function.lock:
                 function.pack(*given)
-                self._launch(
-                    *(function.handle, *blocks, x, y, z),
-                    *(0, stream, 0, function.extra),
-                )
+                self._launch(function.handle, *sizes, 0, stream, 0, function.extra)
         except self._failures as error:
             raise failure(
                 error, self.device, kernel=kernel.name, grid=tuple(grid)
             ) from None
+
+    def starter(self, function: Function, *rest: Any) -> Start:
+        """What starts a function time and again; see `GridBackend.starter`."""
+        usual = super().starter(function, *rest)
+        _, grid, group, numbers = rest
+        sizes = function.sizes(grid, group)
+        return function.again(self, sizes, numbers, usual) if sizes else usual
 
     def _stream_of(
         self, function: Function, kernel: Kernel, arguments: Sequence[Any]

@@ -5,12 +5,19 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...kernel.nodes import Array, Kernel
-from ..grid.groups import is_free
+from ..base import Start
+from ..grid.groups import halved, is_free
+
+if TYPE_CHECKING:
+    from .backend import CudaBackend
 
 __all__ = ["Function"]
+
+Sizes: TypeAlias = tuple[int, int, int, int, int, int]
 
 _BUFFER, _SIZE, _END = 1, 2, 0
 """CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END."""
@@ -97,6 +104,41 @@ class Function:
             into(view, 0, *arguments)
 
         self.pack = pack
+
+    def sizes(self, grid: Sequence[int], group: Sequence[int]) -> Sizes | None:
+        """Blocks and their threads along three axes; None where groups do not fill the
+        grid."""
+        if self.is_free:
+            group = halved(group, self.most)
+        x, y, z = (*group, 1, 1)[:3]
+        a, b, c = (*grid, 1, 1)[:3]
+        if a % x or b % y or c % z or not a * b * c:
+            return None
+        return a // x, b // y, c // z, x, y, z
+
+    def again(
+        self, backend: CudaBackend, sizes: Sizes, numbers: Sequence[Any], usual: Start
+    ) -> Start:
+        """What starts it time and again on the one stream of a device, and as ``usual``
+        where there are others and when that fails."""
+        pack, lock, handle, extra = self.pack, self.lock, self.handle, self.extra
+        streams, launch, failed = backend.streams, backend._launch, backend._failures
+        enter = backend._enter
+        last = [number.item() for number in numbers]
+
+        def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
+            if streams.several:
+                return usual(memories, scalars)
+            pointers = [memory.pointer for memory in memories]
+            try:
+                enter()
+                with lock:
+                    pack(*pointers, *scalars, *last)
+                    launch(handle, *sizes, 0, 0, 0, extra)
+            except failed:
+                usual(memories, scalars)
+
+        return start
 
 
 def _code(parameter: Any) -> str:

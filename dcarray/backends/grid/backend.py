@@ -192,6 +192,23 @@ class GridBackend(ABC):
                     found = self._functions[id(kernel)] = (kernel, function)
         return found[1]
 
+    def starter(
+        self,
+        function: Any,
+        kernel: Kernel,
+        grid: tuple[int, ...],
+        group: tuple[int, ...],
+        numbers: Sequence[np.generic],
+    ) -> Start:
+        """What starts a function time and again, with blocks and scalars of the moment
+        before the ``numbers``."""
+        enqueue = self.enqueue
+
+        def start(memories: Sequence[Any], scalars: Sequence[np.generic]) -> None:
+            enqueue(function, kernel, grid, group, [*memories, *scalars, *numbers])
+
+        return start
+
     def run(
         self,
         kernel: Kernel,

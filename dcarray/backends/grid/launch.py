@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,13 +42,9 @@ class Launch:
         """What runs it, with memories and with scalars that are lowered already; the
         kernel is built."""
         function = backend.function(self.kernel)
-        enqueue, kernel, numbers = backend.enqueue, self.kernel, self.numbers
-        grid, group = self.grid, self.group
-
-        def start(memories: Sequence[Any], scalars: Sequence[np.generic]) -> None:
-            enqueue(function, kernel, grid, group, [*memories, *scalars, *numbers])
-
-        return start
+        return backend.starter(
+            function, self.kernel, self.grid, self.group, self.numbers
+        )
 
 
 def lowered_number(value: Any, dtype: np.dtype[Any]) -> tuple[np.generic, ...]:
