@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from ..backends.base import Backend
 from ..backends.registry import Device, backend_for
@@ -60,7 +61,7 @@ def turn(target: Read, squares: Layout, device: Device) -> bool:
     device : Device
         A named one.
     """
-    if "turn_squares" not in backend_for(str(device)).native:
+    if not hasattr(backend_for(str(device)), "turn_squares"):
         return False
     evaluate((target.value,))
     flush_readers(target.value)
@@ -69,12 +70,12 @@ def turn(target: Read, squares: Layout, device: Device) -> bool:
 
     def attempt(backend: Backend) -> None:
         memory = into.prepare(backend)
-        native = backend.native.get("turn_squares")
-        if native is None:
+        turn_squares: Any = getattr(backend, "turn_squares", None)
+        if turn_squares is None:
             host = view_host(memory, squares, target.dtype)
             host[...] = host.swapaxes(1, 2)  # NumPy sees that they overlap
         else:
-            native(backend.view(memory, squares, target.dtype))
+            turn_squares(backend.view(memory, squares, target.dtype))
         into.wrote(backend, memory)
 
     size = squares.size

@@ -162,6 +162,12 @@ class GridBackend(ABC):
             views.append(target)
         return executable.prepare(shape, views, target)
 
+    def turn_squares(self, x: GridView) -> None:
+        """Transpose the last two of three axes, where the elements lie."""
+        from .library.turning import turn_squares  # loads with the first squares
+
+        turn_squares(self, x)
+
     def product(self, x: GridView, y: GridView, dtype: Any) -> GridView | None:
         """``x @ y`` of stacks of matrices by a library of the vendor's, where there is
         one that has the dtypes."""

@@ -34,7 +34,6 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         sets,
         sliding,
         statistics,
-        turning,
         vectors,
     )
 
@@ -56,7 +55,6 @@ def _table() -> Mapping[str, Callable[..., Any]]:
         repeating,
         selecting,
         sliding,
-        turning,
     )
     tables = [module.TABLE for module in modules]
     return {name: function for table in tables for name, function in table.items()}

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ....ops.kernels.gathering import carrier
 from ....ops.kernels.squares import squares_kernel, tile_side
 from ..views import GridView
 from .work import Work
 
-__all__ = ["TABLE"]
+if TYPE_CHECKING:
+    from ..backend import GridBackend
+
+__all__ = ["turn_squares"]
 
 
-def _turn_squares(work: Work, x: GridView) -> GridView:
+def turn_squares(backend: GridBackend, x: GridView) -> None:
     """Transpose the last two of three axes, in the array itself."""
+    work = Work(backend)
     count, length, _ = x.shape
     dtype = carrier(x.dtype)
     side = tile_side(dtype)
@@ -24,8 +27,3 @@ def _turn_squares(work: Work, x: GridView) -> GridView:
     kernel = squares_kernel(dtype, items)
     numbers = (count, tiles, offset, length, *strides)
     work.run_groups(kernel, (tiles * tiles, count), x, *numbers, items=items)
-    return x
-
-
-TABLE: dict[str, Callable[..., Any]] = {"turn_squares": _turn_squares}
-"""Functions by the name of their rows."""
