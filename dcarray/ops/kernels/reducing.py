@@ -26,6 +26,9 @@ __all__ = ["Tile", "accumulator", "identity", "reduce_by_group", "reduce_by_item
 
 DType = np.dtype[Any]
 
+BLOCK = 64
+"""Numbers that a work item adds up before it adds their sum to that of others."""
+
 
 def accumulator(dtype: DType) -> DType:
     """What a reduction adds up in: half precision is too coarse for it."""
@@ -120,10 +123,38 @@ class _Reduction:
     def steps(
         self, start: nodes.Scalar, stop: nodes.Scalar, stride: nodes.Scalar, ahead: int
     ) -> list[nodes.Statement]:
-        """Take the elements in from ``start`` on, at first ``ahead`` at a time."""
+        """Take the elements in from ``start`` on, at first ``ahead`` at a time.
+
+        A long sum loses digits with each number: every `BLOCK` numbers are summed on
+        their own.
+        """
         dtype = self.indexing.dtype
         at = nodes.Name("at", dtype)
-        found: list[nodes.Statement] = [nodes.Let("at", start)]
+        begin: list[nodes.Statement] = [nodes.Let("at", start)]
+        if self.op.name != "sum" or self.dtype.kind not in "fc":
+            return [*begin, *self.walk(stop, stride, ahead)]
+        total = nodes.Name("total", self.dtype)
+        zero = identity(self.op, self.dtype)
+        block = multiply(integer(BLOCK, dtype), stride)
+        many = infer.apply("less", block, infer.apply("subtract", stop, at))
+        limit = nodes.Name("limit", dtype)
+        body = (
+            nodes.Let(limit.name, nodes.Select(many, add(at, block), stop, dtype)),
+            nodes.Assign(self.acc.name, zero),
+            *self.walk(limit, stride, ahead),
+            *self.combine(self.acc, "t_", total),
+        )
+        more = infer.apply("less", at, stop)
+        begin += [nodes.Let(total.name, zero), nodes.While(more, body)]
+        return [*begin, nodes.Assign(self.acc.name, total)]
+
+    def walk(
+        self, stop: nodes.Scalar, stride: nodes.Scalar, ahead: int
+    ) -> list[nodes.Statement]:
+        """Take in the elements from ``at`` on."""
+        dtype = self.indexing.dtype
+        at = nodes.Name("at", dtype)
+        found: list[nodes.Statement] = []
         for count in (ahead, 1) if ahead > 1 else (1,):
             reading: list[nodes.Statement] = []
             rest: list[nodes.Statement] = []
@@ -173,10 +204,13 @@ class _Reduction:
         steps.extend(self.combine(taken, f"{mark}c_"))
         return [*reading, *loaded], steps
 
-    def combine(self, other: nodes.Scalar, prefix: str) -> list[nodes.Statement]:
+    def combine(
+        self, other: nodes.Scalar, prefix: str, into: nodes.Name | None = None
+    ) -> list[nodes.Statement]:
+        target = into or self.acc
         kernel = combine_kernel(self.op, self.dtype)
-        body, (value,) = spliced(kernel, [self.acc, other], prefix)
-        return [*body, nodes.Assign(self.acc.name, value)]
+        body, (value,) = spliced(kernel, [target, other], prefix)
+        return [*body, nodes.Assign(target.name, value)]
 
     def begin(self) -> nodes.Statement:
         return nodes.Let(self.acc.name, identity(self.op, self.dtype))
