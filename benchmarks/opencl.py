@@ -123,15 +123,18 @@ def parts(backend: Any, call: Callable[[], object]) -> tuple[float, float]:
     enqueued: list[tuple[Any, ...]] = []
     backend.launch = lambda *given: launches.append(given) or ()
     try:
-        call()
+        with dc.profile():  # what is watched is launched anew
+            call()
     finally:
         del backend.launch
-    own = backend.enqueue
+    own, prepared = backend.enqueue, launches[-1][0]._prepared
+    prepared.clear()
     backend.enqueue = lambda *given: enqueued.append(given)
     try:
         backend.launch(*launches[-1])
     finally:
         del backend.enqueue
+        prepared.clear()
 
     def start() -> None:
         for given in enqueued:

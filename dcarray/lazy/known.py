@@ -154,16 +154,15 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
         found = _alone(root, expr.form, expr.sources)
         if found is not None:
             return found
-    settings = current()
     leaves: list[Value] = []
     scalars: list[Any] = []
     values: list[Value] = []
+    counts: list[int] = []
     key: list[Any] = [ending]
     # Leaves are numbered downwards from -1, scalars and values upwards from 0.
     slots: dict[Any, int] = {}
-    uses: dict[Any, int] = {}
     stack: list[Value] = []
-    if root.expr is None:
+    if expr is None:
         key.append(view)
         leaves.append(root)
     elif view is root.view:
@@ -172,14 +171,14 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
         return None
     while stack:
         value = stack[-1]
-        expr = value.expr
-        if expr is None or len(expr.results) != 1:
+        inner = value.expr
+        if inner is None or len(inner.results) != 1:
             return None
-        form = expr.form
-        sources = expr.sources
+        form = inner.form
+        sources = inner.sources
         views = form.inputs
-        if expr.nodes > 1:
-            depth = len(stack)
+        if inner.nodes > 1:
+            waits = False
             for place in form.arrays:
                 source = sources[place]
                 if source.expr is not None and id(source) not in slots:
@@ -192,7 +191,8 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
                     ):
                         return None
                     stack.append(source)
-            if len(stack) > depth:
+                    waits = True
+            if waits:
                 continue
         stack.pop()
         name: Any = id(value)
@@ -200,35 +200,45 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
             continue
         slots[name] = len(values)
         values.append(value)
+        counts.append(0)
         key.append(form)
         for source, seen in zip(sources, views):
             name = id(source)
-            if seen is not None and seen is not source.view:
-                if source.expr is not None:
-                    return None
-                name = (name, seen)
-            slot = slots.get(name)
-            if slot is None:
-                if seen is None:
-                    slot = len(scalars)
+            if seen is None:
+                slot = slots.get(name)
+                if slot is None:
+                    slot = slots[name] = len(scalars)
                     scalars.append(source)
-                else:
+            else:
+                if seen is not source.view:
+                    if source.expr is not None:
+                        return None
+                    name = (name, seen)
+                slot = slots.get(name)
+                if slot is None:
                     leaves.append(source)
-                    slot = -len(leaves)
-                slots[name] = slot
-            uses[name] = uses.get(name, 0) + 1
+                    slot = slots[name] = -len(leaves)
+                elif slot >= 0:
+                    counts[slot] += 1
             key.append(slot)
-    if len(values) > 1 and len(values) > settings.max_group_nodes:
-        return None
-    if len(leaves) > settings.max_group_inputs:
-        return None
+    if len(values) > 1 or len(leaves) > 3:
+        settings = current()
+        if len(values) > max(settings.max_group_nodes, 1):
+            return None
+        if len(leaves) > settings.max_group_inputs:
+            return None
     outputs = [root] if ending is None else []
-    for value in values:
+    for slot, value in enumerate(values):
         if value is root and ending is None:
             continue
-        if _is_wanted(value, uses.get(id(value), 0), values):
+        binding, readers = value.binding, value.readers
+        if (binding is None or binding() is None) and (
+            readers is None or len(readers) <= counts[slot]
+        ):
+            continue
+        if outlives(value, {id(v) for v in values}):
             outputs.append(value)
-            key.append(slots[id(value)])
+            key.append(slot)
     name = tuple(key)
     plan = _plans.get(name)
     if plan is None:
@@ -261,16 +271,6 @@ def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
         return Found(plan, sources, (), only, only)
     (place,) = form.arrays
     return Found(plan, (sources[place],), (sources[1 - place],), only, only)
-
-
-def _is_wanted(value: Value, uses: int, values: list[Value]) -> bool:
-    """Whether the value is still wanted once the group has run."""
-    binding, readers = value.binding, value.readers
-    if (binding is not None and binding() is not None) or (
-        readers is not None and len(readers) > uses
-    ):
-        return outlives(value, {id(v) for v in values})
-    return False
 
 
 def _planned(
