@@ -51,7 +51,9 @@ def taken(cls: type[ArrayState], x: Any, device: Device) -> Any:
         given = x.__dlpack__(stream=stream, max_version=(1, 0))
     except TypeError:  # from before the version was asked for
         given = x.__dlpack__(stream=stream)
-    is_locked = capsule.is_read_only(given)
+    # JAX does not say in its capsules that its arrays never change.
+    is_jax = type(x).__module__.partition(".")[0] in ("jax", "jaxlib")
+    is_locked = is_jax or capsule.is_read_only(given)
     memory, layout, dtype = backend.taken(given)
     check_dtype(dtype, device)
     buffer = Buffer.of_device(backend_for(str(device)), memory, memory.nbytes)

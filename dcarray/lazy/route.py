@@ -10,12 +10,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..backends.base import Backend, Rates
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for, when_removed
 from ..backends.tuned import Tuned, tuned_for
 from ..config import current
+
+if TYPE_CHECKING:
+    from .graph import Value
 
 __all__ = [
     "Prediction",
@@ -24,6 +28,7 @@ __all__ = [
     "choose",
     "decide",
     "forget",
+    "home_of",
     "learn",
     "measure",
     "predict",
@@ -98,6 +103,25 @@ def candidates(device: Device) -> list[str]:
             return _CPU_ALONE
         return auto_devices
     return [str(device)]
+
+
+def home_of(values: Sequence[Value]) -> str:
+    """The device that alone has what ``auto`` work reads; ``"auto"`` if there is none,
+    or if that does not settle where it runs."""
+    if len(auto_devices) < 2 or _rules or current().auto_devices == "cpu":
+        return "auto"
+    found = "auto"
+    for value in values:
+        buffer = value.buffer
+        valid = None if buffer is None else buffer._valid
+        if valid is None or len(valid) > 1:
+            return "auto"
+        (label,) = valid
+        if label != found:
+            if found != "auto":
+                return "auto"
+            found = label
+    return found if found in auto_devices else "auto"
 
 
 def rates_of(backend: Backend) -> Rates:

@@ -1,8 +1,9 @@
 """Running a group: choose a device, find or build the kernel, bind pooled memory,
 launch.
 
-A group of a kind that ran before on a named device is a `Found` with a launch that is
-ready; where that fails, or where anything watches, the same group goes the long way.
+A group of a kind that ran before on a named device, or on the one that alone has what
+it reads, is a `Found` with a launch that is ready; where that fails, or where anything
+watches, the same group goes the long way.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ def run(
         return
     assert type(group) is Found
     failure = None
-    ready = group.plan.ready.get(device.label)
+    home = device.label if device.is_named else route.home_of(group.leaves)
+    ready = group.plan.ready.get(home)
     if ready is not None and not is_active() and not current().validate:
         try:
             buffers = ready.run(group, into)
@@ -109,7 +111,7 @@ def run(
                 counters["group"] += 1
                 return
     ran_on = _run(group.group(), values, device, into, accumulator, failure)
-    if ready is None and device.is_named and ran_on == device.label:
+    if ready is None and ran_on == home and ran_on != "cpu":
         backend = backend_for(ran_on)
         if isinstance(backend, Preparing):
             group.plan.ready[ran_on] = Ready(backend, group.plan)

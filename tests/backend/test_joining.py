@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,21 @@ A = np.arange(N, dtype=np.float32) % 1000
 FAST = Rates(1e-7, 1e13, 1e14, 1e-6, 1e12)
 
 
+@pytest.fixture(autouse=True)
+def nothing_learned(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(route, "ENOUGH", 0)  # the simulation itself is slow
+    route.forget("cpu")
+    yield
+    route.forget("cpu")
+
+
 @pytest.fixture
-def waiting(monkeypatch: pytest.MonkeyPatch) -> Any:
+def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(joining._Waiting, "likely", True)
     monkeypatch.setattr(joining._Waiting, "seconds", 0.0)
-    monkeypatch.setattr(route, "auto_devices", ["cpu"])
-    return joining._Waiting
+    assert route.auto_devices == ["cpu"]
+    yield joining._Waiting
+    route.auto_devices[:] = ["cpu"]
 
 
 def test_a_device_joins_once_the_cpu_has_worked_for_long(
@@ -117,3 +127,24 @@ def test_work_that_comes_again_moves_when_it_has_lost_enough() -> None:
         finally:
             route.forget("cpu")
             route.forget(device.label)
+
+
+def test_what_only_a_device_has_is_worked_on_there() -> None:
+    with SimulatedDevice(rates=FAST, auto=True) as device:
+        with dc.config(lazy="always", small_array=0):
+            x = dc.asarray(A) * 2
+            dc.evaluate(x)
+        read = x._bind().value
+        assert route.home_of([read]) == device.label
+        both = dc.asarray(A)
+        assert route.home_of([read, both._bind().value]) == "auto"
+        both.prefetch(device.label)
+        assert route.home_of([both._bind().value]) == "auto"
+        with dc.config(auto_devices="cpu"):
+            assert route.home_of([read]) == "auto"
+        for k in range(4):
+            y = x + k
+            dc.evaluate(y)
+            assert route.home_of([y._bind().value]) == device.label
+            assert np.array_equal(y, A * 2 + k)
+    assert route.home_of([read]) == "auto"

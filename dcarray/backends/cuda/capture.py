@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -109,13 +110,16 @@ class Graph:
     def copy_in(self, source: Any, start: int, target: Block, nbytes: int) -> None:
         """Bytes of a block, from ``start`` on, become those of one that it reads."""
         backend = self._backend
-        streams = backend.streams
-        with streams.entered():
-            streams.order(self._last, streams.current)
+        stream = backend.streams.current
+        if stream is not self._last:
+            with backend.streams.entered():
+                backend.streams.order(self._last, stream)
+            self._last = stream
         backend.copy(source, start, target, nbytes)
-        self._last = streams.current
 
-    def __del__(self) -> None:
+    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if is_ending():
+            return
         for block in self.own.values():
             block.writer = self._last
         with contextlib.suppress(*failures()):

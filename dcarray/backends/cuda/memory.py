@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from ..pool import Pool, size_class
@@ -69,7 +71,9 @@ class Block:
     def __repr__(self) -> str:
         return f"<{self.nbytes} bytes on {self._home.device}>"
 
-    def __del__(self) -> None:
+    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if is_ending():
+            return  # the driver frees all, and what is called here may be gone
         streams = self._streams
         if streams.several:
             users = (self.writer, *self.readers)

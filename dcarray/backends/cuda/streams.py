@@ -52,7 +52,7 @@ class Event:
     def __del__(self) -> None:
         handle = getattr(self, "handle", 0)
         if handle:
-            self._home.drop_event(handle)
+            self._home._dropped.append(handle)  # destroyed later, by who may wait
 
     @property
     def done(self) -> bool:
@@ -190,10 +190,6 @@ class Streams:
     def entered(self) -> _Entered:
         """The device is that of the calling thread, and errors are dcarray's."""
         return _Entered(self.device, self._enter)
-
-    def drop_event(self, handle: int) -> None:
-        """Let go of an event, later: finalisers call it."""
-        self._dropped.append(handle)
 
     # ----------------------------------------------------------------------- streams
     @property

@@ -7,6 +7,7 @@ go through pinned memory in pieces, one being copied while another one is under 
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -23,14 +24,14 @@ __all__ = ["Transfers", "pinned"]
 
 HostArray = np.ndarray[Any, Any]
 
-CHUNK = 8 << 20
+CHUNK = 16 << 20
 """Bytes of a piece."""
 
-LARGE = 4 * CHUNK
-"""From here on, memory that is not pinned goes in pieces."""
+LARGE = 2 * CHUNK
+"""From here on, memory that is not pinned goes in pieces.  The driver does less."""
 
-THREADS = 4
-"""Each one copies its part of a piece on the host."""
+THREADS = 8
+"""Each one copies its part of a piece on the host; fewer where there are no cores."""
 
 
 def pinned(nbytes: int) -> HostArray:
@@ -53,17 +54,19 @@ class Transfers:
         self._backend = backend
         self._pieces: list[HostArray] = []
         self._workers: ThreadPoolExecutor | None = None
+        self._threads = THREADS
         self._lock = threading.Lock()
 
     def upload(self, source: HostArray, pointer: int, stream: Stream) -> None:
         """Copy to the device.  ``source`` may change once this returns."""
         nbytes = source.nbytes
         start = source.ctypes.data
-        if nbytes >= LARGE and not _is_pinned(start):
+        is_pinned = _is_pinned(start)
+        if nbytes >= LARGE and not is_pinned:
             return self._in_pieces(source, pointer, stream, True)
         kind = runtime().memcpyHostToDevice
         runtime().memcpyAsync(pointer, start, nbytes, kind, stream.pointer)
-        if _is_pinned(start):  # the device reads it later than now
+        if is_pinned:  # the device reads it later than now
             runtime().streamSynchronize(stream.pointer)
 
     def download(self, pointer: int, target: HostArray, stream: Stream) -> None:
@@ -83,7 +86,8 @@ class Transfers:
         with self._lock:
             if not self._pieces:
                 self._pieces = [pinned(CHUNK), pinned(CHUNK)]
-                self._workers = ThreadPoolExecutor(THREADS, "dcarray transfer")
+                self._threads = max(1, min(THREADS, (os.cpu_count() or 2) // 2))
+                self._workers = ThreadPoolExecutor(self._threads, "dcarray transfer")
             move = self._up if up else self._down
             move(host, pointer, stream)
 
@@ -125,7 +129,7 @@ class Transfers:
     def _copy(self, target: HostArray, source: HostArray) -> None:
         """Copy on the host, in parts at the same time."""
         size = min(target.size, source.size)
-        step = -(-size // THREADS)
+        step = -(-size // self._threads)
         workers = self._workers
         assert workers is not None
         jobs = [
