@@ -305,10 +305,13 @@ class Methods(Operators):
         there = between(self, target)
         if there is not None:
             return there
-        host = fetched(self)
+        near = self._device.kind in ("auto", "cpu")
+        host = self._array() if near else fetched(self)
         made = sent(type(self), host, target)
         if made is not None:
             return made
+        if near:
+            host = np.array(host, copy=True)
         made = type(self)._of_host(host, target)
         if target.kind in ("auto", "cpu"):
             return made

@@ -355,8 +355,7 @@ def test_host_and_device_use_the_same_blocks(simulator: Simulator) -> None:
             assert y.get()[7] == 8
             y *= 2
             assert y.get()[7] == 16
-        shown = [event.device for event in profile.of_kind("transfer")]
-        assert shown == ["cpu -> metal:0"]  # NumPy's memory is not whole pages
+        assert not profile.of_kind("transfer")
         buffer = y._bind().value.buffer
         assert buffer.pair is not None
         memory = buffer.read_on(backend)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dcarray as dc
+from dcarray.api.conversion import placed
 from dcarray.backends.buffer import Buffer
 from dcarray.backends.registry import backend_for
 from dcarray.lazy import route
@@ -81,7 +82,8 @@ def test_the_host_reads_right_after_a_slow_kernel_that_writes() -> None:
 def test_memory_of_the_host_goes_back_after_the_kernels() -> None:
     """What is freed or rented again at once would be overwritten under a kernel."""
     for turn in range(1, 13):
-        x = dc.asarray(np.full(SMALL, turn, F32), device=DEVICE)
+        x = placed(np.full(SMALL, turn, F32), DEVICE)
+        assert held(x).pair is not None
         out = dc.empty(SMALL, F32, device=DEVICE)
         slow(x, out)
         del x
@@ -122,6 +124,8 @@ def test_nothing_is_copied() -> None:
         y = x[::-2] + 1
         got = y.get()
         back = y.to_device("cpu").to_device(DEVICE).to_device("cpu")
+        there = placed(host.copy(), DEVICE)
+        assert np.array_equal((there + 1).get(), host + 1)
     assert not profile.of_kind("transfer")
     assert np.array_equal(got, host[::-2] + 1)
     assert np.array_equal(back.get(), got)
@@ -264,7 +268,7 @@ def test_threads() -> None:
 def test_a_forked_child_lets_go_of_it() -> None:
     x = dc.arange(SMALL, dtype=F32, device=DEVICE) + 1
     x.get()
-    y = dc.asarray(np.arange(SMALL, dtype=F32), device=DEVICE)
+    y = placed(np.arange(SMALL, dtype=F32), DEVICE)
     seen = held(x).read_on(CPU).view(F32)
     child = os.fork()
     if child == 0:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dcarray as dc
+from dcarray.api.conversion import placed
 from dcarray.backends.buffer import Buffer
 from dcarray.backends.registry import backend_for, install, remove
 from dcarray.backends.residents import evacuate, resident
@@ -34,7 +35,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[SharingBackend]:
 
 def sent(shared: SharingBackend, count: int = 40) -> tuple[Any, Any]:
     host = np.arange(count, dtype=F32)
-    return dc.asarray(host, device=shared.device), host
+    return placed(host.copy(), shared.device), host
 
 
 def buffer_of(x: Any) -> Buffer:
@@ -46,6 +47,9 @@ def buffer_of(x: Any) -> Buffer:
 def test_no_transfers(shared: SharingBackend) -> None:
     with dc.profile() as profile:
         x, host = sent(shared)
+        assert np.array_equal(
+            (dc.asarray(host, device=shared.device) - 1).get(), host - 1
+        )
         y = x * 2 + 1
         got = y.get()
         there = dc.asarray(host).prefetch(shared.device)
