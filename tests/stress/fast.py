@@ -3,7 +3,7 @@
 ``python -m tests.stress.fast [--step N] [NAME ...]`` compares with NumPy in double
 precision; a function takes minutes.  With a step, only every N-th number is tried.
 ``--sample N`` compares functions of float64, and those of two operands, at random.
-``--json docs/accuracy/fast.json`` keeps what was found, and
+``--json docs/accuracy_fast.json`` keeps what was found, and
 ``python -m tests.stress.fast_table`` writes the table of ``docs/accuracy_fast.md``.
 """
 

@@ -34,36 +34,39 @@ from .coefficients import (
 )
 from .parts import (
     clamped,
-    magic,
     magnitude,
     pattern,
     polynomial,
     power_of_two,
-    whole,
 )
 
-__all__ = ["cosh", "exp", "exp2", "expm1", "scaled", "sinh", "tanh"]
+__all__ = ["biased", "cosh", "exp", "exp2", "expm1", "scaled", "sinh", "tanh"]
 
 
-def scaled(x: Scalar, k: Scalar) -> Scalar:
-    """``x`` about 1 times 2**k, in two steps: rounded once where it is subnormal, an
-    infinity with its flag where it is too large."""
-    far = 64 if is_single(x) else 512
+def biased(x: Scalar) -> Scalar:
+    """`magic` with 2**k in the bits of the sum: the exponent of 1 is added already."""
+    return cast(12583039.0 if is_single(x) else 6755399441056767.0, x)
+
+
+def scaled(x: Scalar, shifted: Scalar) -> Scalar:
+    """``x`` about 1 times 2**k, where ``shifted`` is the sum of k and `biased`; in two
+    steps: rounded once where it is subnormal, an infinity with its flag where it is too
+    large."""
     down = cast(2.0**-64 if is_single(x) else 2.0**-512, x)
     up = cast(2.0**64 if is_single(x) else 2.0**512, x)
-    towards = cast(far, k) if k < 0 else cast(-far, k)
-    most = bits_to_float(as_unsigned(pattern(x) + ((k + towards) << fraction_bits(x))))
-    return most * (down if k < 0 else up)
+    factor = down if pattern(shifted - biased(x)) < 0 else up
+    moved = (pattern(shifted) << fraction_bits(x)) - pattern(factor)
+    return bits_to_float(as_unsigned(pattern(x) + moved)) * factor
 
 
 def reduced(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """r, what it has lost by being rounded, and k."""
-    shifted = fma(x, cast(LOG2E, x), magic(x))
-    k = shifted - magic(x)
+    """r, what it has lost by being rounded, and the sum of k and `biased`."""
+    shifted = fma(x, cast(LOG2E, x), biased(x))
+    k = shifted - biased(x)
     high, low = LN2_SINGLE if is_single(x) else LN2_DOUBLE
     most = fma(k, cast(-high, x), x)
     r = fma(k, cast(-low, x), most)
-    return r, fma(k, cast(-low, x), most - r), whole(shifted)
+    return r, fma(k, cast(-low, x), most - r), shifted
 
 
 def defined(x: Scalar) -> Scalar:
@@ -73,32 +76,31 @@ def defined(x: Scalar) -> Scalar:
 
 def exp(x: Scalar) -> Scalar:
     inside = clamped(defined(x), 104.0 if is_single(x) else 746.0)
-    r, _, k = reduced(inside)
+    r, _, shifted = reduced(inside)
     if is_single(x):
         rest = polynomial(r, EXP_SINGLE)
     else:
         rest = polynomial(r, EXP_DOUBLE)
     one = cast(1.0, x)
-    return x if x != x else scaled(fma(fma(rest, r, one), r, one), k)
+    return scaled(fma(fma(rest, r, one), r, one), shifted) if x == x else x
 
 
 def exp2(x: Scalar) -> Scalar:
     inside = clamped(defined(x), 151.0 if is_single(x) else 1076.0)
-    shifted = inside + magic(x)
-    r = inside - (shifted - magic(x))
+    shifted = inside + biased(x)
+    r = inside - (shifted - biased(x))
     if is_single(x):
         rest = polynomial(r, EXP2_SINGLE)
     else:
         rest = polynomial(r, EXP2_DOUBLE)
-    found = scaled(fma(r, rest, cast(1.0, x)), whole(shifted))
-    return x if x != x else found
+    return scaled(fma(r, rest, cast(1.0, x)), shifted) if x == x else x
 
 
 def expm1(x: Scalar) -> Scalar:
     low = 20.0 if is_single(x) else 40.0
     high = 89.0 if is_single(x) else 710.0
     limit = cast(low, x) if pattern(x) < 0 else cast(high, x)
-    r, lost, k = reduced(clamped(defined(x), limit))
+    r, lost, shifted = reduced(clamped(defined(x), limit))
     if is_single(x):
         rest = polynomial(r, EXP_SINGLE)
     else:
@@ -107,7 +109,7 @@ def expm1(x: Scalar) -> Scalar:
     m = r + more
     m_lost = (r - m) + more
     # Half of it, because 2**k itself may be too large.
-    scale = power_of_two(k - 1, x)
+    scale = power_of_two(pattern(shifted) - pattern(biased(x)) - 1, x)
     found = 2.0 * (fma(scale, m, scale - 0.5) + scale * m_lost)
     tiny = magnitude(x) < pattern(cast(2.0**-26 if is_single(x) else 2.0**-55, x))
     return x if x != x or tiny else found
@@ -119,7 +121,8 @@ def parts(a: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     With d = (2**k - 2**-k) / 4, t = (2**k + 2**-k) / 4, s = sinh(r), c = cosh(r) - 1
     they are d + (d c + t s) and t + (t c + d s).
     """
-    r, lost, k = reduced(a)
+    r, lost, shifted = reduced(a)
+    k = pattern(shifted) - pattern(biased(a))
     z = r * r
     if is_single(a):
         s = r + fma(r * z, polynomial(z, SINH_SINGLE), lost)

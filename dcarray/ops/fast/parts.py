@@ -37,7 +37,16 @@ __all__ = [
 
 
 def polynomial(x: Scalar, coefficients: tuple[float, ...]) -> Scalar:
-    """Horner's scheme; coefficients of the highest powers first."""
+    """Coefficients of the highest powers first: Horner's scheme, or for many of them
+    two sums that do not wait for each other (G. Estrin, 1960)."""
+    count = len(coefficients)
+    if count > 5:
+        square = x * x
+        low = 4 if count <= 8 else 8
+        power = square * square
+        power = power if low == 4 else power * power
+        high = polynomial(x, coefficients[: count - low])
+        return fma(high, power, polynomial(x, coefficients[count - low :]))
     result = cast(coefficients[0], x)
     for coefficient in coefficients[1:]:
         result = fma(result, x, cast(coefficient, x))

@@ -29,7 +29,7 @@ from .coefficients import (
     THIRD_DOUBLE,
     TWO_LOG2E_DOUBLE,
 )
-from .exponential import scaled
+from .exponential import biased, scaled
 from .logarithm import normal, split
 from .parts import (
     clamped,
@@ -86,10 +86,10 @@ def power_of(x: Scalar, y: Scalar) -> Scalar:
     lost = fma(exponent, high, -product) + exponent * low
     inside = clamped(product, 1100.0)
     lost = lost if inside == product else cast(0.0, x)
-    shifted = inside + magic(x)
-    r = (inside - (shifted - magic(x))) + lost
+    shifted = inside + biased(x)
+    r = (inside - (shifted - biased(x))) + lost
     found = fma(r, polynomial(r, EXP2_DOUBLE), cast(1.0, x))
-    return scaled(found, whole(shifted))
+    return scaled(found, shifted)
 
 
 def single_power_of(x: Scalar, y: Scalar) -> Scalar:
