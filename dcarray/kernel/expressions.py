@@ -134,8 +134,10 @@ class Expressions(Elements):
             found = frame.source.lookup(node.id)
         except KeyError:
             found = frame
-        if node.id in local or found is frame:
+        if node.id in local:
             frame.source.fail(node, f"{node.id!r} may not have a value here")
+        if found is frame:
+            frame.source.fail(node, f"{node.id!r} is not defined")
         self.lookups.append((frame.source, node.id, found))
         return found.item() if isinstance(found, np.generic) else found
 

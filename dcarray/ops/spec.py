@@ -137,6 +137,9 @@ class Op:
         return signature
 
     def _resolve(self, operands: tuple[Any, ...]) -> Signature:
+        if len(operands) != self.inputs:
+            taken = f"takes {self.inputs} arguments, got {len(operands)}"
+            raise DTypeError(f"{self.name}: {taken}")
         if self.resolver is not None:
             return self.resolver(operands)
         ufunc = self.numpy

@@ -113,6 +113,8 @@ def test_check_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
         ("def f(:\n", "SyntaxError: invalid syntax"),
         ("import nothing_here\n", "ModuleNotFoundError: No module named"),
         ("def f():\n    raise RuntimeError('boom')\nf()\n", "line 2, in f"),
+        ("raise SystemExit(2)\n", "SystemExit: 2"),
+        ("open('missing.dat')\n", "FileNotFoundError"),
     ],
 )
 def test_check_of_a_broken_file(

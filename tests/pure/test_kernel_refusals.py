@@ -34,7 +34,7 @@ SYNTAX = [
     ("for k in zip(x, (1, 2)): y = 1", "zip of known values", "zip"),
     ("for k in reversed(range(0, 9, i)): y = 1", "step of such a range", "range"),
     ("while True: y = 1", "never changes", "True"),
-    ("y = unknown", "'unknown' may not have a value", "unknown"),
+    ("y = unknown", "'unknown' is not defined", "unknown"),
     ("y = shared(int, 4)", "takes a launch as kernel", "shared"),
     ("y = global_id(7)", "an axis from 0 to 2", "global_id"),
     ("atomic_add(x, 0)", "takes (array, index, value)", "atomic_add"),

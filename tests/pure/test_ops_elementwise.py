@@ -143,6 +143,9 @@ def test_refused_dtypes() -> None:
         TABLE["bitwise_and"].resolve((FLOAT32, FLOAT32))
     with pytest.raises(DTypeError, match="where"):
         WHERE.resolve((BOOL, np.dtype("M8[s]"), FLOAT32))
+    for name in ("add", "hypot"):
+        with pytest.raises(DTypeError, match=f"{name}: takes 2 arguments, got 1"):
+            TABLE[name].resolve((FLOAT32,))
 
 
 def test_clip_resolves_without_its_ufunc() -> None:
