@@ -17,6 +17,7 @@ from .fuse import Group, Target, fuse, outlives
 from .graph import Form, Read, State, Value, View
 from .places import Ending, Reduced
 from .ready import Ready
+from .route import Usual
 
 __all__ = ["Found", "Plan", "find"]
 
@@ -41,6 +42,8 @@ class Plan:
         Where a reduction at the end goes.
     ready : dict of str to Ready
         The launches that are prepared, by device.
+    usual : Usual or None
+        Where ``auto`` runs it.
     """
 
     __slots__ = (
@@ -53,6 +56,7 @@ class Plan:
         "reduced",
         "shape",
         "sources",
+        "usual",
     )
 
     def __init__(
@@ -66,6 +70,7 @@ class Plan:
         self.inner_axis = group.inner_axis
         self.reduced = reduced
         self.ready: dict[str, Ready] = {}
+        self.usual: Usual | None = None
         _all.add(self)
 
 

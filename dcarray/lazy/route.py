@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Prediction",
+    "Usual",
     "Work",
     "candidates",
     "choose",
@@ -75,6 +76,12 @@ _lost: dict[tuple[str, str, int], float] = {}
 _tuned: dict[str, Tuned | None] = {}
 """What is known of devices that were asked for."""
 
+OFTEN = 256
+"""Runs after which a usual place is looked at anew."""
+
+_version = 0
+"""Grows when something changes that `Usual` places depend on."""
+
 ENOUGH = 5
 """Measurements after which a kernel's time is known.  Each one waits for the device."""
 
@@ -90,6 +97,8 @@ def set_rule(name: str, rule: Callable[[Work], str | None] | int | None) -> None
         A number of elements below which the CPU is chosen; a function from `Work` to a
         device's label, or to None for no opinion; None removes the rule.
     """
+    global _version
+    _version += 1
     if rule is None:
         _rules.pop(name, None)
     else:
@@ -188,6 +197,8 @@ def measure(backend: Backend, work: Work, launched: float) -> None:
 
 def forget(device: str) -> None:
     """Forget what was measured on a device."""
+    global _version
+    _version += 1
     _tuned.pop(device, None)
     for known in (_measured, _lost):
         for key in [key for key in known if key[0] == device]:
@@ -217,6 +228,45 @@ def decide(work: Work, labels: Sequence[str]) -> list[Prediction]:
             return [other, *ranked]
         _lost[key] = before + lost
     return ranked
+
+
+class Usual:
+    """The device on which ``auto`` runs some work as long as the data is there: its
+    time is known, and no other device would be faster with the data at hand."""
+
+    __slots__ = ("_among", "_left", "_version", "label")
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self._among = list(auto_devices)
+        self._version = _version
+        self._left = OFTEN
+
+    @classmethod
+    def of(cls, work: Work, label: str) -> Usual | None:
+        """What is usual for work that has run on a device; None if nothing is."""
+        key = (label, work.name, work.elements.bit_length())
+        labels = candidates(AUTO)
+        if label not in labels or _measured.get(key, (0.0, 0))[1] < ENOUGH:
+            return None
+        own = predict(backend_for(label), work)
+        if own.transfer or _ruled(work):
+            return None
+        for other in labels:
+            if other != label:
+                found = predict(backend_for(other), work)
+                if found.seconds - found.transfer < own.seconds:
+                    return None
+        return cls(label)
+
+    def holds(self) -> bool:
+        """Whether it still holds; it is looked at anew now and then."""
+        self._left -= 1
+        return (
+            self._left > 0
+            and self._version == _version
+            and self._among == candidates(AUTO)
+        )
 
 
 def _ruled(work: Work) -> bool:

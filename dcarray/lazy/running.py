@@ -85,8 +85,14 @@ def run(
         return
     assert type(group) is Found
     failure = None
+    plan = group.plan
     home = device.label if device.is_named else route.home_of(group.leaves)
-    ready = group.plan.ready.get(home)
+    if home == "auto" and plan.usual is not None:
+        if into is None and plan.usual.holds():
+            home = plan.usual.label
+        else:
+            plan.usual = None
+    ready = plan.ready.get(home)
     if ready is not None and not is_active() and not current().validate:
         try:
             buffers = ready.run(group, into)
@@ -110,11 +116,16 @@ def run(
                         _done.notify_all()
                 counters["group"] += 1
                 return
-    ran_on = _run(group.group(), values, device, into, accumulator, failure)
-    if ready is None and ran_on == home and ran_on != "cpu":
+    whole = group.group()
+    ran_on = _run(whole, values, device, into, accumulator, failure, home)
+    if ran_on == "cpu":
+        return
+    if ran_on not in plan.ready:
         backend = backend_for(ran_on)
         if isinstance(backend, Preparing):
-            group.plan.ready[ran_on] = Ready(backend, group.plan)
+            plan.ready[ran_on] = Ready(backend, plan)
+    elif home == "auto" and into is None:
+        plan.usual = route.Usual.of(work_of(whole), ran_on)
 
 
 def _run(
@@ -124,15 +135,17 @@ def _run(
     into: Into | None,
     accumulator: Accumulator | None,
     failure: Exception | None = None,
+    failed: str = "",
 ) -> str:
-    """The long way; ``failure`` is how a first attempt ended.  The device it ran on."""
+    """The long way; ``failure`` is how a first attempt on a device ended that
+    ``failed``.  The device it ran on."""
     started = time.perf_counter()
     raised: Sequence[Any] = ()
     second = None
 
     def attempt(backend: Backend) -> None:
         nonlocal raised, failure
-        if failure is not None:
+        if failure is not None and backend.device == failed:
             first, failure = failure, None
             raise first
         executable, is_new = executable_for(backend, group.program)

@@ -13,6 +13,7 @@ import dcarray as dc
 from dcarray.backends.registry import install, remove
 from dcarray.errors import DeviceError, LaunchError, OutOfMemoryError
 from dcarray.kernel.nodes import Kernel
+from dcarray.lazy import route
 from dcarray.profile import counters
 
 from .interpreted_device import InterpretedBackend
@@ -295,6 +296,57 @@ def test_what_is_watched_takes_the_long_way(device: Device) -> None:
     groups = counters["group"]
     twice(device, lambda: a + 1)
     assert counters["group"] == groups + 2
+
+
+@pytest.fixture
+def chosen(device: Device) -> Iterator[Device]:
+    """A device that ``auto`` chooses for additions, because the CPU seems slow."""
+    route.auto_devices.append(device.device)
+    work = route.Work("add", F4.size, 1, (), F4.nbytes)
+    for _ in range(route.ENOUGH):
+        route.learn("cpu", work, 1000.0)
+    with dc.config(small_array=0, fallback="allow"):
+        yield device
+    if device.device in route.auto_devices:
+        route.auto_devices.remove(device.device)
+    route.forget("cpu")
+
+
+def test_auto_goes_where_it_usually_goes(chosen: Device) -> None:
+    a = dc.asarray(F4)
+    for _ in range(route.ENOUGH + 2):
+        assert ((a + 1).get() == F4 + 1).all()
+    y = a + 2
+    _, again = twice(chosen, lambda: a + 2)
+    assert (again == F4 + 2).all()
+    assert y.device == "auto"
+    launched = len(chosen.launched)
+    route.set_rule("add", 1 << 20)
+    assert ((a + 1).get() == F4 + 1).all()
+    assert len(chosen.launched) == launched, "a rule holds at once"
+    route.set_rule("add", None)
+    with dc.config(auto_devices="cpu"):
+        assert ((a + 1).get() == F4 + 1).all()
+    assert len(chosen.launched) == launched
+    assert ((a + 1).get() == F4 + 1).all()
+    assert len(chosen.launched) == launched + 1
+
+
+def test_auto_where_the_usual_place_fails(chosen: Device) -> None:
+    a = dc.asarray(F4)
+    for _ in range(route.ENOUGH + 3):
+        assert ((a + 1).get() == F4 + 1).all()
+    before = chosen.long
+    chosen.failures = [LaunchError("no", device=chosen.device)]
+    assert ((a + 1).get() == F4 + 1).all()
+    assert not chosen.failures
+    assert chosen.long == before, "the failed attempt was the first one"
+    b = dc.asarray(F4)  # of the host alone
+    assert ((b + a).get() == F4 + F4).all()
+    route.auto_devices.remove(chosen.device)
+    launched = len(chosen.launched)
+    assert ((a + 1).get() == F4 + 1).all()
+    assert len(chosen.launched) == launched
 
 
 def test_bounds_of_groups_can_change(device: Device) -> None:
