@@ -18,7 +18,7 @@ from ..dtypes import DType
 from ..ops import elementwise as ops
 from ..ops.reduction import ALL, ANY, IDENTITIES, SUM
 from ..ops.spec import Op
-from ..ops.wholes import VARIANCE
+from ..ops.wholes import MEAN, VARIANCE
 from . import calls
 from .fused import (
     count_of,
@@ -169,7 +169,15 @@ def mean(x: ArrayState, axis: Any, dtype: Any, out: Any, keep: bool, where: Any)
         return _of_nothing(x, np.mean, axis, out, keepdims=keep, dtype=dtype)
     axes = _averaged_axes(axis, x.ndim, where)
     with config(scalars="array"):
-        result = _mean(x, axes, dtype, keep, where)
+        if (
+            (where is _missing or where is True)
+            and x.dtype == _working_dtype(x, dtype)
+            and not x._is_pending()  # what is pending is better reduced at once
+            and _has(x, MEAN)
+        ):
+            result = library(type(x), MEAN, (x,), axes=axes, keepdims=keep)
+        else:
+            result = _mean(x, axes, dtype, keep, where)
     return _given_back(result, out)
 
 

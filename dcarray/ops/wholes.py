@@ -12,9 +12,13 @@ import numpy as np
 
 from .spec import Kind, Op
 
-__all__ = ["LAYER_NORM", "LOG_SOFTMAX", "RMS_NORM", "SOFTMAX", "VARIANCE"]
+__all__ = ["LAYER_NORM", "LOG_SOFTMAX", "MEAN", "RMS_NORM", "SOFTMAX", "VARIANCE"]
 
 NDArray = np.ndarray[Any, Any]
+
+
+def _mean(x: NDArray, *, axes: Sequence[int], keepdims: bool) -> Any:
+    return np.mean(x, tuple(axes), keepdims=keepdims)
 
 
 def _variance(
@@ -70,6 +74,7 @@ def _divided(x: NDArray, epsilon: float) -> NDArray:
     return found
 
 
+MEAN = Op("mean", Kind.STATISTIC, _mean)
 VARIANCE = Op("variance", Kind.STATISTIC, _variance)
 SOFTMAX = Op("nn.softmax", Kind.STATISTIC, _softmax)
 LOG_SOFTMAX = Op("nn.log_softmax", Kind.STATISTIC, _log_softmax)

@@ -130,6 +130,10 @@ def test_variances(code: str, shape: tuple[int, ...]) -> None:
             np.testing.assert_allclose(got.get(), want, rtol=rtol)
             got, want = x.std(axis, **options), wide.std(axis, **options)
             np.testing.assert_allclose(got.get(), want, rtol=rtol)
+            options.pop("ddof", None)
+            got, want = x.mean(axis, **options), wide.mean(axis, **options)
+            assert got.dtype == host.dtype
+            np.testing.assert_allclose(got.get(), want, rtol=rtol)
     got = x.T.var(0).get()
     np.testing.assert_allclose(got, wide.T.var(0), rtol=rtol)
 
@@ -203,3 +207,59 @@ def test_order(code: str, size: int) -> None:
     down = dc.sort(x, descending=True).get()
     other = dc.sort(dc.asarray(host, device="cpu"), descending=True).get()
     assert np.array_equal(down, other, equal_nan=True)
+
+
+# ------------------------------------------------------------------------------ indices
+@pytest.mark.parametrize("kind", ["i4", "i8"])
+@pytest.mark.parametrize("code", ["f4", "u1", "c16", "f2"])
+def test_indices(code: str, kind: str) -> None:
+    host = numbers("f8", (40, 30, 8)).astype(code)
+    x = put(host)
+    for axis, length in enumerate(host.shape):
+        places = RNG.integers(-length, length, (7, 5)).astype(kind)
+        got = dc.take(x, put(places), axis=axis)
+        assert np.array_equal(got.get(), np.take(host, places, axis=axis))
+        with pytest.raises(IndexError, match=f"index {length} is out of bounds"):
+            dc.take(x, put(np.array([0, length], kind)), axis=axis).get()
+        for mode in ("wrap", "clip"):
+            far = (places * 3).astype(kind)
+            got = dc.take(x, put(far), axis=axis, mode=mode)
+            assert np.array_equal(got.get(), np.take(host, far, axis=axis, mode=mode))
+    places = RNG.integers(-host.size, host.size, 10_003).astype(kind)
+    flat = put(host.ravel())
+    assert np.array_equal(flat[put(places)].get(), host.ravel()[places])
+    assert np.array_equal(dc.take(x, put(places)).get(), np.take(host, places))
+    rows = RNG.integers(-39, 40, 33).astype(kind)
+    assert np.array_equal(x[put(rows)].get(), host[rows])
+    assert np.array_equal(x[1:][put(rows[rows < 39])].get(), host[1:][rows[rows < 39]])
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("code", ["f4", "i4", "f2", "u8"])
+def test_places_in_an_ordered_axis(code: str, side: str) -> None:
+    host = np.sort(numbers(code, 30_001))
+    values = numbers(code, (70, 50))
+    if code[0] == "f":
+        host[-5:] = np.nan
+        values[3, 4] = np.nan
+    got = dc.searchsorted(put(host), put(values), side=side)
+    assert np.array_equal(got.get(), np.searchsorted(host, values, side=side))
+
+
+def test_rows_are_done_again() -> None:
+    """The launches of a row are kept, and other memory filled in."""
+    a, b, c = (RNG.standard_normal((40, 512)).astype("f4") for _ in range(3))
+    w = RNG.random(512).astype("f4")
+    for _ in range(2):
+        for host in (a, b, c):
+            x = put(host)
+            want = host.astype("f8").var(1)
+            np.testing.assert_allclose(x.var(1).get(), want, rtol=1e-5)
+            assert np.array_equal(x.argmax(1).get(), host.argmax(1))
+            both = dc.nn.layer_norm(x, put(w), put(w)).get()
+            one = dc.nn.layer_norm(x, put(w), put(w * 2)).get()
+            np.testing.assert_allclose(one - both, np.tile(w, (40, 1)), atol=1e-5)
+            got = dc.cumsum(put(np.tile(host.ravel(), 2))).get()
+            np.testing.assert_allclose(
+                got, np.cumsum(np.tile(host.ravel(), 2), dtype="f8"), atol=1e-2
+            )

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ...errors import UnsupportedError
 from ..grid.library import GridLibrary
 from ..grid.views import GridView
+from . import transforms
+from .convolution import TABLE as CONVOLVED
 from .driver import failure, failures
 from .exchange import as_cupy, from_cupy, inside
+from .picking import TABLE as PICKED
 from .raw import Raw
 from .rows import TABLE as ROWS
 from .sorting import TABLE as SORTED
@@ -24,13 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaLibrary", "product"]
 
-OWN = {**ROWS, **SORTED}
+OWN = {**ROWS, **PICKED, **SORTED, **CONVOLVED}
 """Rows of our own; each may say by None that the grid's kernels are to compute it."""
 
-TRANSFORMS = (
-    *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"),
-    *("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2"),
-)
 SOLVERS = (
     *("cholesky", "det", "eigh", "eigvalsh", "inv", "pinv"),
     *("qr", "slogdet", "solve", "svd"),
@@ -61,7 +60,10 @@ class CudaLibrary(Mapping[str, Callable[..., Any]]):
         return partial(_call, self._backend, row)
 
     def _own(self, name: str, row: Row, *operands: Any, **options: Any) -> Any:
-        found = row(self._raw, *operands, **options)
+        if name in ROWS:
+            found = self._raw.call(name, row, operands, options)
+        else:
+            found = row(self._raw, *operands, **options)
         if found is None:
             return self._grid[name](*operands, **options)
         return ((found.memory, found.layout, found.dtype),)
@@ -104,7 +106,5 @@ def product(backend: CudaBackend, x: GridView, y: GridView) -> GridView:
 def _table() -> Mapping[str, Row]:
     import cupy
 
-    found: dict[str, Row] = {
-        f"fft.{name}": getattr(cupy.fft, name) for name in TRANSFORMS
-    }
+    found: dict[str, Row] = transforms.rows()
     return found | {f"linalg.{name}": getattr(cupy.linalg, name) for name in SOLVERS}

@@ -1,14 +1,20 @@
-"""Texts of our own in CUDA C++, built and launched like those of the renderer."""
+"""Texts of our own in CUDA C++, built and launched like those of the renderer.
+
+What a row did once it does again without its Python: its launches are kept, by how its
+operands lie and by its options, and only memory is filled in.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...kernel.nodes import Array, Barrier, Kernel, Value
+from ...layout import Layout
 from ..grid.library.work import INT64, Work
 from ..grid.views import GridView
 from .functions import Function
@@ -20,6 +26,9 @@ __all__ = ["Raw", "signature"]
 
 FLOAT64 = np.dtype(np.float64)
 _BYTE = np.dtype(np.uint8)
+
+MOST = 1024
+"""Calls of rows whose launches are kept."""
 
 
 def signature(name: str, code: str) -> Kernel:
@@ -35,21 +44,136 @@ def signature(name: str, code: str) -> Kernel:
     return Kernel(name, tuple(parameters), (Barrier(),))
 
 
+@dataclass(slots=True)
+class _Plan:
+    """The launches of a call: arrays by number, those of the caller first.
+
+    Attributes
+    ----------
+    sizes : list of int
+        Bytes of the arrays that are made.
+    steps : list
+        What starts a function and the numbers of its arrays; or None, and the number
+        of an array that is to be zero.
+    result : int
+        The number of the array that is the result.
+    layout, dtype
+        Of the result.
+    """
+
+    sizes: list[int] = field(default_factory=list)
+    steps: list[Any] = field(default_factory=list)
+    result: int = -1
+    layout: Layout | None = None
+    dtype: np.dtype[Any] | None = None
+
+
 class Raw:
     """The functions of one device.
 
     Attributes
     ----------
     backend : CudaBackend
-    work : Work
-        Maps and reductions for what surrounds them.
     """
 
     def __init__(self, backend: CudaBackend) -> None:
         self.backend = backend
-        self.work = Work(backend)
+        self._work = Work(backend)
         self._functions: dict[tuple[str, Kernel], Function] = {}
         self._building = threading.Lock()
+        self._plans: dict[Any, _Plan] = {}
+        self._making = threading.local()
+
+    @property
+    def work(self) -> Work:
+        """Maps and reductions for what surrounds the texts; what uses them is not
+        kept."""
+        self._making.plan = None
+        return self._work
+
+    # ------------------------------------------------------------------------- the row
+    def call(
+        self,
+        name: str,
+        row: Callable[..., GridView | None],
+        operands: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> GridView | None:
+        """Call a row whose launches depend on how its operands lie alone, or do again
+        what it did for operands that lie like these."""
+        views = [x for x in operands if isinstance(x, GridView)]
+        whole = len(views) == len(operands)
+        memories = [id(x.memory) for x in views]
+        same = [memories.index(one) for one in memories[1:]]
+        lies = [(x.layout, x.dtype) for x in views]
+        key = (name, *same, *lies, *options.items())
+        try:
+            plan = self._plans.get(key) if whole else None
+        except TypeError:  # an option that is no key
+            plan, whole = None, False
+        if plan is not None:
+            return self._again(plan, views)
+        if not whole:
+            return row(self, *operands, **options)
+        made = self._making
+        made.plan = plan = _Plan()
+        made.places = {id(x.memory): k for k, x in enumerate(views)}
+        made.held = [x.memory for x in views]  # so that no other gets its identity
+        try:
+            found = row(self, *operands, **options)
+            if found is not None and made.plan is plan:
+                plan.result = made.places[id(found.memory)]
+                plan.layout, plan.dtype = found.layout, found.dtype
+                if len(self._plans) >= MOST:
+                    self._plans.clear()
+                self._plans[key] = plan
+        finally:
+            made.plan = made.places = made.held = None
+        return found
+
+    def _again(self, plan: _Plan, views: Sequence[GridView]) -> GridView:
+        backend = self.backend
+        memories = [x.memory for x in views]
+        memories += [backend.allocate(nbytes) for nbytes in plan.sizes]
+        for start, places in plan.steps:
+            if start is None:
+                backend.clear(memories[places])
+            else:
+                start([memories[k] for k in places], ())
+        assert plan.layout is not None and plan.dtype is not None
+        return GridView(memories[plan.result], plan.layout, plan.dtype)
+
+    # ------------------------------------------------------------------------ its parts
+    def new(self, shape: Sequence[int], dtype: np.dtype[Any]) -> GridView:
+        """A C-contiguous array with any content."""
+        layout = Layout.dense(tuple(shape), dtype.itemsize)
+        nbytes = layout.size * dtype.itemsize
+        memory = self.backend.allocate(nbytes)
+        plan = getattr(self._making, "plan", None)
+        if plan is not None:
+            self._making.places[id(memory)] = len(self._making.held)
+            self._making.held.append(memory)
+            plan.sizes.append(nbytes)
+        return GridView(memory, layout, dtype)
+
+    def zeros(self, words: int) -> GridView:
+        """Words of 8 bytes that are 0."""
+        made = self.new((words,), INT64)
+        plan = getattr(self._making, "plan", None)
+        if plan is not None:
+            place = self._making.places[id(made.memory)]
+            plan.steps.append((None, place))
+        self.backend.clear(made.memory)
+        return made
+
+    def function(self, text: str, kernel: Kernel) -> Function:
+        """A function of a text, built at its first use."""
+        function = self._functions.get((text, kernel))
+        if function is None:
+            with self._building:
+                function = self.backend.build(text, kernel)
+                self._functions[text, kernel] = function
+        return function
 
     def run(
         self,
@@ -65,23 +189,22 @@ class Raw:
         ----------
         text : str
         kernel : Kernel
-            Its `signature`.
+            Its `signature`: arrays, then numbers.
         groups : sequence of int
             Along up to two axes.
         threads : int
             Of a group.
         arguments
-            Views, which stand for their memory, other memory, and numbers.
+            Views, which stand for their memory, and numbers.
         """
-        function = self._functions.get((text, kernel))
-        if function is None:
-            with self._building:
-                function = self.backend.build(text, kernel)
-                self._functions[text, kernel] = function
-        given = [x.memory if isinstance(x, GridView) else x for x in arguments]
+        function = self.function(text, kernel)
+        memories = [x.memory for x in arguments if isinstance(x, GridView)]
+        rest = [x for x in arguments if not isinstance(x, GridView)]
         grid = (groups[0] * threads, *groups[1:])
-        self.backend.enqueue(function, kernel, grid, (threads,), given)
-
-    def zeros(self, words: int) -> GridView:
-        """Words of 8 bytes that are 0."""
-        return self.work.full(words, 0, INT64)
+        plan = getattr(self._making, "plan", None)
+        if plan is not None:
+            places = [self._making.places[id(x)] for x in memories]
+            numbers = [np.float64(x) if type(x) is float else np.int64(x) for x in rest]
+            start = self.backend.starter(function, kernel, grid, (threads,), numbers)
+            plan.steps.append((start, places))
+        self.backend.enqueue(function, kernel, grid, (threads,), [*memories, *rest])

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...ops.elementwise import DIVIDE, SQRT, SQUARE, SUBTRACT
 from ...ops.reduction import SUM, TABLE as REDUCTIONS
-from ..grid.library.work import DType, Work
+from ..grid.library.work import INT64, DType, Work
 from ..grid.views import GridView
 from .kernels import folding, rows as normal, scanning
 from .kernels.common import is_known
@@ -30,13 +30,15 @@ SHORT, FEW = 256, 16
 """Elements of a row, and of a column or columns side by side, below which most of a
 group would have nothing to do."""
 
-WAVES = 8
-"""Groups for each unit of the device, where a result is cut into parts."""
+AT_ONCE, WAVES = 6, 32
+"""Groups for each unit of the device where results are cut into parts: as many as run
+at once, where parts take turns; more, where each has its own."""
 
 _SCAN = signature("scan", "rwwqqqqqq")
-_ROWS = signature("rows", "rwwqqqqqqdq")
+_ROWS = signature("rows", "rwwqqqqqdq")
 _COLUMNS = signature("columns", "rwwqqqqqqqdq")
 _MERGED = signature("merged", "rwqqdq")
+_MERGED_BY_GROUP = signature("merged_by_group", "rwqqdq")
 _ROW = signature("row", "rwrrqqqqd")
 
 
@@ -80,9 +82,9 @@ def _scan(
     shape = _as_rows(x, (x.ndim - 1,))
     if shape is None or narrows or target.kind == "b" or not is_known(x.dtype, target):
         return None
-    found = raw.work.new(x.shape, target)
+    found = raw.new(x.shape, target)
     count, length, _ = shape
-    tiles = -(-length // scanning.TILE)
+    tiles = -(-length // scanning.tile(target))
     windows = -(-tiles // scanning.WINDOW)
     if not count or count * tiles >= 1 << 31:
         return None
@@ -120,42 +122,37 @@ def _folded(
     outer, length, inner = shape
     if length < (SHORT if inner == 1 else FEW) or 1 < inner < FEW:
         return None
-    units = raw.backend.limits.units * WAVES
-    out = raw.work.new((outer * inner,), target)
+    units = raw.backend.limits.units
+    out = raw.new((outer * inner,), target)
     offset, _ = x.elements()
     ends = (number, int(root))
     if inner == 1:
         batch = folding.THREADS * 16
-        parts = max(1, min(units // outer, -(-length // batch)))
-        part = -(-length // (parts * batch)) * batch
-        parts = -(-length // part)
+        parts = max(1, min(units * AT_ONCE // outer, -(-length // batch)))
         vector = _fours(offset, *([length] if outer > 1 else []))
         groups: tuple[int, ...] = (outer * parts,)
-        kernel = _ROWS
-        numbers: tuple[int, ...] = (length, length, offset, parts, part, int(vector))
+        kernel, ending, ended = _ROWS, _MERGED_BY_GROUP, out.size
+        numbers: tuple[int, ...] = (length, length, offset, parts, int(vector))
     else:
-        across = -(-inner // folding.ACROSS)
+        side = -(-inner // folding.across(x.dtype))
         batch = folding.THREADS // 32 * 16
         if outer >= 1 << 16:
             return None
-        parts = max(1, min(units // (across * outer), -(-length // batch)))
+        parts = max(1, min(units * WAVES // (side * outer), -(-length // batch)))
         part = -(-length // (parts * batch)) * batch
         parts = -(-length // part)
-        groups = (across * parts, outer)
-        kernel = _COLUMNS
+        groups = (side * parts, outer)
+        kernel, ending, ended = _COLUMNS, _MERGED, -(-out.size // folding.THREADS)
         numbers = (length, inner, offset, parts, part, inner, length * inner)
     if math.prod(groups) >= 1 << 31:
         return None
     states = out
     if parts > 1:
-        nbytes = out.size * parts * folding.STATE
-        states = raw.work.new((nbytes // 8,), np.dtype(np.int64))
+        states = raw.new((out.size * parts * folding.STATE // 8,), INT64)
     raw.run(text, kernel, groups, folding.THREADS, x, out, states, *numbers, *ends)
     if parts > 1:
-        warps = folding.THREADS // 32
         merging = (out.size, parts, *ends)
-        ended = (-(-out.size // warps),)
-        raw.run(text, _MERGED, ended, folding.THREADS, states, out, *merging)
+        raw.run(text, ending, (ended,), folding.THREADS, states, out, *merging)
     return out
 
 
@@ -188,6 +185,22 @@ def _kept(x: GridView, axes: Sequence[int], keepdims: bool) -> Callable[[Any], A
     return lambda a: a.reshape(shape)
 
 
+def _mean(raw: Raw, x: Any, *, axes: Sequence[int], keepdims: bool) -> GridView:
+    """Means along axes, of floating-point numbers."""
+    x = x if isinstance(x, GridView) else raw.work.put(x)
+    found = None
+    shape = _as_rows(x, axes)
+    count = math.prod([x.shape[axis] for axis in axes])
+    if shape is not None and is_known(x.dtype):
+        text = folding.mean_text(x.dtype, x.dtype)
+        found = _folded(raw, text, x, shape, x.dtype, float(count))
+    if found is None:
+        total = _sum(raw.work, axes, x)
+        found = raw.work.map(DIVIDE, total, total.dtype.type(count))
+        found = raw.work.cast(found, x.dtype)
+    return found.through(_kept(x, axes, keepdims))
+
+
 def _sum(work: Work, axes: Sequence[int], x: GridView, **options: Any) -> GridView:
     wide = np.dtype(np.float32) if x.dtype.char == "e" else x.dtype
     return work.reduce(SUM, axes, work.cast(x, wide), **options)
@@ -203,13 +216,14 @@ def _variance(
     root: bool,
 ) -> GridView:
     """Sums of squared distances from the mean, divided by a number, along axes."""
-    work, x = raw.work, raw.work.put(x)
+    x = x if isinstance(x, GridView) else raw.work.put(x)
     found = None
     shape = _as_rows(x, axes)
     if shape is not None and is_known(x.dtype):
         text = folding.variance_text(x.dtype, x.dtype)
         found = _folded(raw, text, x, shape, x.dtype, number, root)
     if found is None:
+        work = raw.work
         count = math.prod([x.shape[axis] for axis in axes])
         total = _sum(work, axes, x)
         middle = work.map(DIVIDE, total, total.dtype.type(count))
@@ -233,36 +247,34 @@ def _row(
     epsilon: float = 0.0,
 ) -> GridView:
     """A function of each row along the last axis; see `kernels.rows`."""
-    work = raw.work
-    x = work.put(x)
+    x = x if isinstance(x, GridView) else raw.work.put(x)
     if _as_rows(x, (x.ndim - 1,)) is None:
-        x = work.copy(x)
-    out = work.new(x.shape, x.dtype)
-    extras = [
-        None if y is None else _aligned(work, work.put(y)) for y in (weights, bias)
-    ]
+        x = raw.work.copy(x)
+    extras = [x if y is None else _aligned(raw, y) for y in (weights, bias)]
+    out = raw.new(x.shape, x.dtype)
     *outer, length = x.shape
     offset, _ = x.elements()
     vector = _fours(offset, length)
     threads, each = normal.layout_of(length)
     mask = (weights is not None) + 2 * (bias is not None)
     text = normal.row_text(name, x.dtype, threads, each, mask)
-    given = [x if y is None else y for y in extras]
     numbers = (length, length, offset, int(vector), epsilon)
-    raw.run(text, _ROW, (math.prod(outer),), threads, x, out, *given, *numbers)
+    raw.run(text, _ROW, (math.prod(outer),), threads, x, out, *extras, *numbers)
     return out
 
 
-def _aligned(work: Work, x: GridView) -> GridView:
+def _aligned(raw: Raw, x: Any) -> GridView:
     """An array that begins where its memory does."""
-    x = work.dense(x)
-    return work.copy(x) if x.layout.offset else x
+    if isinstance(x, GridView) and not x.layout.offset and _as_rows(x, (0,)):
+        return x
+    return raw.work.copy(raw.work.put(x))
 
 
 TABLE: Mapping[str, Callable[..., GridView | None]] = {
     **{name: partial(_scan, name) for name in scanning.COMBINE},
     "argmin": partial(_place, False),
     "argmax": partial(_place, True),
+    "mean": _mean,
     "variance": _variance,
     **{
         f"nn.{name}": partial(_row, name)

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...ops.elementwise import ISNAN, WHERE
 from ...ops.kernels.sorting import edges_kernel
-from ..grid.library.places import chosen
-from ..grid.library.work import BOOL
+from ..grid.library.work import BOOL, INTP
 from ..grid.views import GridView
 from .exchange import as_cupy, from_cupy, inside
-from .raw import Raw
+from .kernels.choosing import steady_text
+from .picking import chosen, is_dense
+from .raw import Raw, signature
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
@@ -30,6 +28,8 @@ LONG = 1 << 14
 
 _DTYPES = "bBhHiIlLqQfd"
 
+_STEADY = signature("steady", "rwq")
+
 
 def places_in_order(backend: CudaBackend, keys: GridView) -> GridView | None:
     """The places of the elements of one row of unsigned integers in their order, where
@@ -40,23 +40,52 @@ def places_in_order(backend: CudaBackend, keys: GridView) -> GridView | None:
         return from_cupy(as_cupy(backend, keys).ravel().argsort())
 
 
+def _is_sortable(x: Any, axis: Any) -> bool:
+    return (
+        isinstance(x, GridView)
+        and x.size >= LONG
+        and x.dtype.char in _DTYPES
+        and (axis is None or x.ndim == 1)
+    )
+
+
 def _sorted(raw: Raw, x: Any, axis: Any) -> GridView | None:
     """The values of a long axis in their order, in memory of their own."""
-    if not isinstance(x, GridView) or x.size < LONG or x.dtype.char not in _DTYPES:
+    if not _is_sortable(x, axis):
         return None
-    if axis is not None and x.ndim != 1:
-        return None
-    work = raw.work
-    if x.dtype.kind == "f":
-        nan = x.dtype.type(np.nan)
-        missing = work.map(ISNAN, x)
-        found = work.map(WHERE, missing, nan, x)
-    else:
-        found = work.copy(x)
-    found = found.through(lambda a: a.reshape(-1))
+    found = _steadied(raw, x)
     with inside(raw.backend):
         as_cupy(raw.backend, found).sort()
     return found
+
+
+def _steadied(raw: Raw, x: GridView) -> GridView:
+    """A copy as one axis, in which every NaN is one that the sort puts last."""
+    if x.dtype.kind != "f" or not is_dense(x) or x.layout.offset:
+        x = raw.work.copy(x)
+        if x.dtype.kind != "f":
+            return x.through(lambda a: a.reshape(-1))
+    out = raw.new((x.size,), x.dtype)
+    text = steady_text(x.dtype)
+    raw.run(text, _STEADY, (-(-x.size // 1024),), 256, x, out, x.size)
+    return out
+
+
+def _argsort(
+    raw: Raw, x: Any, *, axis: Any = -1, descending: Any = False, **others: Any
+) -> GridView | None:
+    """`numpy.argsort`, stable whatever the kind."""
+    if descending or not _is_sortable(x, axis):
+        return None
+    found = _steadied(raw, x)
+    places = raw.new(found.shape, INTP)
+    backend = raw.backend
+    with inside(backend):
+        from cupy.cuda import thrust
+
+        keys, order = as_cupy(backend, found), as_cupy(backend, places)
+        thrust.argsort(keys.dtype, order.data.ptr, keys.data.ptr, 0, keys.shape)
+    return places
 
 
 def _sort(
@@ -74,21 +103,22 @@ def _partition(raw: Raw, x: Any, *operands: Any, **options: Any) -> GridView | N
 def _unique(raw: Raw, x: Any, **options: Any) -> GridView | None:
     """`numpy.unique` of values alone."""
     wanted = ("return_index", "return_inverse", "return_counts")
-    if any(options.get(name) for name in wanted):
+    if any(options.get(name) not in (None, False) for name in wanted):
         return None
     if options.get("axis") is not None and getattr(x, "ndim", 0) > 1:
         return None
     found = _sorted(raw, x, None)
     if found is None:
         return None
-    mask = raw.work.new(found.shape, BOOL)
+    mask = raw.new(found.shape, BOOL)
     kernel = edges_kernel(found.dtype, bool(options.get("equal_nan", True)))
     raw.work.run(kernel, found.size, found, mask, found.size)
-    return chosen(raw.work, found, mask)
+    return chosen(raw, mask, found)
 
 
 TABLE: Mapping[str, Callable[..., GridView | None]] = {
     "sort": _sort,
+    "argsort": _argsort,
     "partition": _partition,
     "unique": _unique,
 }

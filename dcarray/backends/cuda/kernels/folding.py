@@ -16,9 +16,10 @@ import numpy as np
 from .common import head
 
 __all__ = [
-    "ACROSS",
     "STATE",
     "THREADS",
+    "across",
+    "mean_text",
     "place_text",
     "variance_text",
 ]
@@ -26,11 +27,13 @@ __all__ = [
 DType = np.dtype[Any]
 
 THREADS = 256
-ACROSS = 128
-"""Columns that a group takes side by side."""
-
 STATE = 32
 """Bytes at most, of what is known about a part."""
+
+
+def across(source: DType) -> int:
+    """Columns that a group takes side by side: 4 bytes for each of 32 items."""
+    return 32 * max(1, 4 // source.itemsize)
 
 
 @cache
@@ -44,9 +47,18 @@ def place_text(source: DType, largest: bool) -> str:
 def variance_text(source: DType, target: DType) -> str:
     """The text for variances: its ``number`` is what sums of squares are divided by,
     and its ``root`` says that the root is wanted."""
+    return _typed(source, target) + _VARIANCE + _KERNELS
+
+
+@cache
+def mean_text(source: DType, target: DType) -> str:
+    """The text for means: its ``number`` is what sums are divided by."""
+    return _typed(source, target) + _MEAN + _KERNELS
+
+
+def _typed(source: DType, target: DType) -> str:
     sums = "double" if target.char == "d" else "float"
-    types = head(source=source, target=target) + f"typedef {sums} sum_type;\n"
-    return types + _VARIANCE + _KERNELS
+    return head(source=source, target=target) + f"typedef {sums} sum_type;\n"
 
 
 _PLACE = """\
@@ -74,6 +86,22 @@ __device__ inline void merge(State &s, const State &t) {
 }
 __device__ inline target_value result(const State &s, double number, bool root) {
   return s.place;
+}
+"""
+
+_MEAN = """\
+struct State { sum_type sum; };
+__device__ inline State start() { State s; s.sum = 0; return s; }
+__device__ inline void merge(State &s, const State &t) { s.sum += t.sum; }
+__device__ inline void take(State &s, const source_value *v, long long first,
+                            long long step, long long group, int count) {
+  sum_type sum = 0;
+#pragma unroll
+  for (int k = 0; k < 16; k++) if (k < count) sum += (sum_type)v[k];
+  s.sum += sum;
+}
+__device__ inline target_value result(const State &s, double number, bool root) {
+  return (target_value)(s.sum / (sum_type)number);
 }
 """
 
@@ -112,19 +140,21 @@ __device__ inline target_value result(const State &s, double number, bool root) 
 """
 
 _KERNELS = """\
-constexpr int THREADS = 256, ACROSS = 128, HIGH = THREADS / 32;
+constexpr int THREADS = 256, HIGH = THREADS / 32;
+constexpr int SIDE = sizeof(source) < 4 ? 4 / sizeof(source) : 1, ACROSS = 32 * SIDE;
+struct alignas(SIDE * sizeof(source)) Side { source at[SIDE]; };
 
-/* Rows of elements side by side: group (row, part). */
+/* Rows of elements side by side: group (row, part), whose parts take turns. */
 extern "C" __global__ void __launch_bounds__(THREADS) rows(
     const source *__restrict__ x, target *out, State *states, long long length,
-    long long row_step, long long offset, long long parts, long long part,
-    long long vector, double number, long long root) {
+    long long row_step, long long offset, long long parts, long long vector,
+    double number, long long root) {
   __shared__ State tree[THREADS];
-  long long row = blockIdx.x / parts, own = blockIdx.x - row * parts;
-  long long first = own * part, stop = min(first + part, length);
+  long long row = blockIdx.x / parts, own = blockIdx.x - row * parts, stop = length;
   x += offset + row * row_step;
   State s = start();
-  for (long long at = first + threadIdx.x * 4; at < stop; at += THREADS * 16) {
+  for (long long at = own * THREADS * 16 + threadIdx.x * 4; at < stop;
+       at += parts * THREADS * 16) {
     source_value v[16];
     if (vector && at + THREADS * 12 + 4 <= stop) {
       Four<source> read[4];
@@ -167,36 +197,34 @@ extern "C" __global__ void __launch_bounds__(THREADS) columns(
   long long own = blockIdx.x / groups, group = blockIdx.x - own * groups;
   long long first = own * part, stop = min(first + part, length);
   int lane = threadIdx.x & 31, high = threadIdx.x / 32;
-  long long column = group * ACROSS + lane * 4;
-  x += offset + blockIdx.y * outer_step + column;
-  State s[4];
+  long long column = group * ACROSS + lane * SIDE;
+  x += offset + blockIdx.y * outer_step;
+  State s[SIDE];
 #pragma unroll
-  for (int j = 0; j < 4; j++) s[j] = start();
-  bool whole = column + 4 <= width && !(step & 3) && !((offset | outer_step) & 3);
+  for (int j = 0; j < SIDE; j++) s[j] = start();
+  bool whole = column + SIDE <= width
+      && !((step | offset | outer_step) & (SIDE - 1));
   for (long long at = first + high; at < stop; at += HIGH * 16) {
     int count = (int)min(16ll, (stop - at + HIGH - 1) / HIGH);
-    source_value v[4][16];
-    if (whole) {
+    source_value v[SIDE][16];
 #pragma unroll
-      for (int k = 0; k < 16; k++) {
-        long long row = k < count ? at + k * HIGH : at;
-        Four<source> read = *(const Four<source> *)(x + row * step);
+    for (int k = 0; k < 16; k++) {
+      const source *from = x + (k < count ? at + k * HIGH : at) * step;
+      if (whole) {
+        Side read = *(const Side *)(from + column);
 #pragma unroll
-        for (int j = 0; j < 4; j++) v[j][k] = load_source(read.at[j]);
+        for (int j = 0; j < SIDE; j++) v[j][k] = load_source(read.at[j]);
+      } else {
+#pragma unroll
+        for (int j = 0; j < SIDE; j++)
+          v[j][k] = load_source(from[min(column + j, width - 1)]);
       }
-    } else {
-      for (int j = 0; j < 4; j++)
-#pragma unroll
-        for (int k = 0; k < 16; k++) {
-          long long row = k < count ? at + k * HIGH : at;
-          v[j][k] = load_source(x[row * step + (column + j < width ? j : -column)]);
-        }
     }
 #pragma unroll
-    for (int j = 0; j < 4; j++) take(s[j], v[j], at, HIGH, HIGH * 4, count);
+    for (int j = 0; j < SIDE; j++) take(s[j], v[j], at, HIGH, HIGH * 4, count);
   }
 #pragma unroll
-  for (int j = 0; j < 4; j++) tree[high][lane * 4 + j] = s[j];
+  for (int j = 0; j < SIDE; j++) tree[high][lane * SIDE + j] = s[j];
   __syncthreads();
   if (threadIdx.x >= ACROSS) return;
   State all = tree[0][threadIdx.x];
@@ -204,27 +232,36 @@ extern "C" __global__ void __launch_bounds__(THREADS) columns(
   column = group * ACROSS + threadIdx.x;
   if (column >= width) return;
   long long place = blockIdx.y * width + column;
-  if (parts > 1) states[place * parts + own] = all;
+  if (parts > 1) states[own * (gridDim.y * width) + place] = all;
   else out[place] = store_target(result(all, number, root));
 }
 
-/* The states of parts, side by side for each result: a warp merges those of one. */
+/* The states of parts, those of one part side by side: an item merges one result. */
 extern "C" __global__ void __launch_bounds__(THREADS) merged(
     const State *states, target *out, long long count, long long parts, double number,
     long long root) {
-  __shared__ State tree[HIGH][32];
-  int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
-  long long place = blockIdx.x * (long long)HIGH + warp;
+  long long place = blockIdx.x * (long long)THREADS + threadIdx.x;
+  if (place >= count) return;
+  State all = states[place];
+#pragma unroll 4
+  for (long long k = 1; k < parts; k++) merge(all, states[k * count + place]);
+  out[place] = store_target(result(all, number, root));
+}
+
+/* The states of parts, those of one result side by side: a group merges them. */
+extern "C" __global__ void __launch_bounds__(THREADS) merged_by_group(
+    const State *states, target *out, long long count, long long parts, double number,
+    long long root) {
+  __shared__ State tree[THREADS];
+  states += blockIdx.x * parts;
   State all = start();
-  if (place < count)
-    for (long long k = lane; k < parts; k += 32) merge(all, states[place * parts + k]);
-  tree[warp][lane] = all;
-  __syncwarp();
-  for (int half = 16; half; half /= 2) {
-    if (lane < half) merge(tree[warp][lane], tree[warp][lane + half]);
-    __syncwarp();
+  for (long long k = threadIdx.x; k < parts; k += THREADS) merge(all, states[k]);
+  tree[threadIdx.x] = all;
+  __syncthreads();
+  for (int half = THREADS / 2; half; half /= 2) {
+    if (threadIdx.x < half) merge(tree[threadIdx.x], tree[threadIdx.x + half]);
+    __syncthreads();
   }
-  if (place < count && !lane)
-    out[place] = store_target(result(tree[warp][0], number, root));
+  if (!threadIdx.x) out[blockIdx.x] = store_target(result(tree[0], number, root));
 }
 """

@@ -53,7 +53,8 @@ def row_text(name: str, dtype: DType, threads: int, each: int, extras: int) -> s
     return (
         head(source=dtype)
         + f"typedef {sums} real;\n"
-        + f"constexpr int THREADS = {threads}, EACH = {each};\n"
+        + f"constexpr int THREADS = {threads}, EACH = {each}, "
+        + f"GROUPS = {1024 // threads if sums == 'float' else 1};\n"
         + f"constexpr bool WEIGHTS = {extras & 1}, BIAS = {extras >> 1};\n"
         + f"#define NOTHING {'-INFINITY' if 'softmax' in name else '0'}\n"
         + _HEAD
@@ -78,6 +79,21 @@ __device__ inline real of_group(real value, real *spare) {
 #pragma unroll
   for (int k = 1; k < THREADS / 32; k++) value = combined(value, spare[k]);
   return value;
+}
+
+/* Four elements of which at least one is there. */
+template <bool whole>
+__device__ inline void four(const source *__restrict__ x, int at, int length,
+                            real *found) {
+  if (whole) {
+    Four<source> read = *(const Four<source> *)(x + at);
+#pragma unroll
+    for (int j = 0; j < 4; j++) found[j] = (real)load_source(read.at[j]);
+  } else {
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      found[j] = (real)load_source(x[min(at + j, length - 1)]);
+  }
 }
 
 template <bool whole>
@@ -133,11 +149,18 @@ _NORM = """\
   sum = of_group<add>(sum, spare[1]);
   real factor = 1 / sqrt(sum / count + epsilon);
 #pragma unroll
-  for (int k = 0; k < EACH * 4; k++) {
-    int at = (k / 4 * THREADS + threadIdx.x) * 4 + (k & 3);
-    v[k] *= factor;
-    if (WEIGHTS && at < length) v[k] *= (real)load_source(weights[at]);
-    if (BIAS && at < length) v[k] += (real)load_source(bias[at]);
+  for (int k = 0; k < EACH; k++) {
+    int at = (k * THREADS + threadIdx.x) * 4;
+    if (at >= length) break;
+    real w[4], b[4];
+    if (WEIGHTS) four<whole>(weights, at, length, w);
+    if (BIAS) four<whole>(bias, at, length, b);
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      v[k * 4 + j] *= factor;
+      if (WEIGHTS) v[k * 4 + j] *= w[j];
+      if (BIAS) v[k * 4 + j] += b[j];
+    }
   }
 """
 
@@ -177,7 +200,7 @@ _END = """\
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) row(
+extern "C" __global__ void __launch_bounds__(THREADS, GROUPS) row(
     const source *__restrict__ x, source *__restrict__ out,
     const source *__restrict__ weights, const source *__restrict__ bias,
     long long length, long long row_step, long long offset, long long vector,

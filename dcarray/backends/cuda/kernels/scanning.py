@@ -19,15 +19,12 @@ import numpy as np
 
 from .common import head
 
-__all__ = ["COMBINE", "THREADS", "TILE", "WINDOW", "scan_text", "words_of"]
+__all__ = ["COMBINE", "THREADS", "WINDOW", "scan_text", "tile", "words_of"]
 
 DType = np.dtype[Any]
 
 THREADS = 256
-TILE = 4096
-"""Elements of a tile."""
-
-WINDOW = 512
+WINDOW = 1024
 """Tiles of a window."""
 
 COMBINE = {
@@ -42,6 +39,11 @@ COMBINE = {
 def words_of(sums: DType) -> int:
     """Words of 8 bytes in which a total is published."""
     return 1 if sums.itemsize <= 4 else 2
+
+
+def tile(target: DType) -> int:
+    """Elements of a tile: as many as leave room for four groups on a unit."""
+    return 8192 if target.itemsize <= 4 else 4096
 
 
 @cache
@@ -61,8 +63,8 @@ def scan_text(name: str, source: DType, target: DType) -> str:
         + f"__device__ inline sum_type start() {{ return {start}; }}\n"
         + "__device__ inline sum_type combined(sum_type x, sum_type y) "
         + f"{{ return {COMBINE[name]}; }}\n"
-        + f"constexpr int THREADS = {THREADS}, TILE = {TILE}, WINDOW = {WINDOW}, "
-        + f"WORDS = {words_of(sums)};\n"
+        + f"constexpr int THREADS = {THREADS}, TILE = {tile(target)}, "
+        + f"WINDOW = {WINDOW}, PAUSE = 100, WORDS = {words_of(sums)};\n"
         + _TEXT
     )
 
@@ -98,10 +100,10 @@ __device__ inline sum_type published(word *place) {
   volatile word *source = place;
   Bits bits;
   word found;
-  do { found = source[0]; } while (!(found >> 32));
+  while (!((found = source[0]) >> 32)) __nanosleep(PAUSE);
   bits.whole = found & 0xffffffffull;
   if (WORDS == 2) {
-    do { found = source[1]; } while (!(found >> 32));
+    while (!((found = source[1]) >> 32)) __nanosleep(PAUSE);
     bits.whole |= found << 32;
   }
   return bits.value;
@@ -126,7 +128,7 @@ __device__ inline sum_type of_group(sum_type value, sum_type *spare) {
   return value;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) scan(
+extern "C" __global__ void __launch_bounds__(THREADS, 4) scan(
     const source *__restrict__ x, target *__restrict__ out, word *state,
     long long length, long long row_step, long long offset, long long tiles,
     long long windows, long long vector) {
