@@ -75,6 +75,12 @@ def test_rows_fit_into_a_group() -> None:
 
 
 # ----------------------------------------------------------------- launches, done again
+class Memory:
+    def __init__(self, nbytes: int) -> None:
+        self.pointer = id(self)
+        self.nbytes = nbytes
+
+
 class Device:
     """Says what is started."""
 
@@ -85,11 +91,11 @@ class Device:
     def __init__(self) -> None:
         self.started: list[tuple[Any, ...]] = []
 
-    def allocate(self, nbytes: int) -> bytearray:
-        return bytearray(nbytes)
+    def allocate(self, nbytes: int) -> Memory:
+        return Memory(nbytes)
 
-    def clear(self, memory: bytearray) -> None:
-        self.started.append(("clear", id(memory)))
+    def _clear(self, pointer: int, nbytes: int) -> None:
+        self.started.append(("clear", pointer, nbytes))
 
     def build(self, text: str, kernel: Kernel) -> str:
         return kernel.name
@@ -97,7 +103,7 @@ class Device:
     def enqueue(
         self, function: str, kernel: Kernel, grid: Any, group: Any, given: Any
     ) -> None:
-        arguments = [id(x) if isinstance(x, bytearray) else x for x in given]
+        arguments = [id(x) if isinstance(x, Memory) else x for x in given]
         self.started.append((function, tuple(grid), tuple(group), *arguments))
 
     def starter(
@@ -155,7 +161,7 @@ def test_done_again(name: str, shapes: Any, options: dict[str, Any]) -> None:
 
     def views() -> list[GridView]:
         layouts = [Layout.dense(shape, 4) for shape in shapes]
-        return [GridView(bytearray(4 * x.size), x, F4) for x in layouts]
+        return [GridView(Memory(4 * x.size), x, F4) for x in layouts]
 
     first = call(views())
     assert first == call(views()) == call(views())

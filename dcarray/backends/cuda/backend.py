@@ -168,10 +168,6 @@ class CudaBackend(GridBackend):
         self.streams.settle(pointer, stream)
         self._runtime.memsetAsync(pointer, 0, nbytes, stream.pointer)
 
-    def clear(self, memory: Block) -> None:
-        """Make all bytes of a block of our own zero."""
-        self._clear(memory.pointer, memory.nbytes)
-
     def allocate(self, nbytes: int) -> Block:
         """A block of ``nbytes`` from the pool; it goes back when it dies.
 

@@ -137,7 +137,8 @@ class Raw:
         memories += [backend.allocate(nbytes) for nbytes in plan.sizes]
         for start, places in plan.steps:
             if start is None:
-                backend.clear(memories[places])
+                memory = memories[places]
+                backend._clear(memory.pointer, memory.nbytes)
             else:
                 start([memories[k] for k in places], ())
         assert plan.layout is not None and plan.dtype is not None
@@ -163,7 +164,7 @@ class Raw:
         if plan is not None:
             place = self._making.places[id(made.memory)]
             plan.steps.append((None, place))
-        self.backend.clear(made.memory)
+        self.backend._clear(made.memory.pointer, made.memory.nbytes)
         return made
 
     def function(self, text: str, kernel: Kernel) -> Function:
