@@ -96,7 +96,7 @@ def record_quickly(op: Op, *operands: Any) -> Any:
         key.append(view)
     assert cls is not None and device is not None
     named = device.is_named
-    if not named and op.name in FUNCTIONS:
+    if not named and op.name in FUNCTIONS and op is not POWER:
         op = key[0] = in_force(op, device.kind)
     if mask == errstate.IMMEDIATE:
         if not named:

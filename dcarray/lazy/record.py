@@ -79,7 +79,7 @@ def record(
     """
     kinds = [View.of(x[1], x[2]) if type(x) is Read else _kind(x) for x in operands]
     if op.name in FUNCTIONS:
-        op = in_force(op, device.kind)
+        op = in_force(op, device.kind, operands[-1])
     form = form_of(op, kinds, signature)
     sources = converted(form, [x[0] if type(x) is Read else x for x in operands])
     return written(form, sources, device, errstate, user_place())

@@ -17,6 +17,9 @@ Devices other than the CPU have their own functions, and take a row for the usua
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
+
+import numpy as np
 
 from ...config import current
 from ..spec import Op
@@ -32,10 +35,17 @@ FUNCTIONS = frozenset(
 ULP = 2.0
 
 
-def in_force(op: Op, device: str) -> Op:
-    """The row that the settings ask for, for operands on a device."""
+SHORT = frozenset((-1, 0, 0.5, 1, 2))
+"""Numbers as exponents for which NumPy's loop does not compute a power."""
+
+
+def in_force(op: Op, device: str, last: Any = None) -> Op:
+    """The row that the settings ask for, for operands on a device; the last of them
+    may be a number."""
     if op.fast or device not in ("auto", "cpu") or current().math == "exact":
         return op
+    if op.name == "power" and isinstance(last, (int, float, np.number)):
+        return op if last in SHORT else fast_row(op)
     return fast_row(op)
 
 
