@@ -19,6 +19,7 @@ from ..ops.elementwise import ADD, EXP, MULTIPLY, SQRT, SUBTRACT
 from ..ops.program import Inner, Node, Program
 from ..ops.spec import Op
 from .base import Backend
+from .buffer import Buffer
 
 __all__ = ["Sample", "measured_rates", "node", "seconds_of"]
 
@@ -229,6 +230,12 @@ def _transfers(backend: Backend, nbytes: int) -> dict[str, float]:
         back = seconds_of(lambda: backend.download(memory, host), wait, alone=True)
         return (there + back) / 2
 
-    latency = max(seconds(64), 1e-9)
-    moving = max(seconds(nbytes) - latency, 1e-9)
+    small = np.zeros(64, np.uint8)
+
+    def moved() -> object:
+        return Buffer.of_host(small).read_on(backend)
+
+    # With all that comes before a transfer, which is most of it.
+    latency = max(seconds_of(moved, backend.synchronize, alone=True), 1e-9)
+    moving = max(seconds(nbytes) - seconds(64), 1e-9)
     return {"transfer_latency": latency, "transfer_bandwidth": nbytes / moving}

@@ -82,6 +82,9 @@ OFTEN = 256
 _version = 0
 """Grows when something changes that `Usual` places depend on."""
 
+COMPILING = 0.1
+"""Seconds that compiling a kernel for the CPU may take."""
+
 ENOUGH = 5
 """Measurements after which a kernel's time is known.  Each one waits for the device."""
 
@@ -187,12 +190,22 @@ def learn(device: str, work: Work, seconds: float) -> None:
     _measured[key] = (0.7 * known + 0.3 * seconds, times + 1)
 
 
-def measure(backend: Backend, work: Work, launched: float) -> None:
-    """Learn from work that was launched at that time of `time.perf_counter`."""
+def measure(
+    backend: Backend, work: Work, launched: float, is_new: bool = False
+) -> None:
+    """Learn from work that was launched at that time of `time.perf_counter`.
+
+    The first run of a kernel may still compile it, and counts on the CPU where that
+    cannot be what took so long.
+    """
     key = (backend.device, work.name, work.elements.bit_length())
     if _measured.get(key, (0.0, 0))[1] < ENOUGH:
         backend.synchronize()
-        learn(backend.device, work, time.perf_counter() - launched)
+        seconds = time.perf_counter() - launched
+        if not is_new:
+            learn(backend.device, work, seconds)
+        elif seconds > 2 * COMPILING and backend.device == "cpu":
+            learn(backend.device, work, seconds - COMPILING)
 
 
 def forget(device: str) -> None:

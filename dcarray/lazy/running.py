@@ -187,9 +187,8 @@ def _run(
         )
         if into is not None:
             into.wrote(backend, written)
-        # The first run of a kernel may still compile it.
-        if not is_new and len(route.candidates(device)) > 1:
-            route.measure(backend, work_of(group, into), launched)
+        if len(route.candidates(device)) > 1:
+            route.measure(backend, work_of(group, into), launched, is_new)
 
     if accumulator is not None:
         group.place = accumulator.place

@@ -41,8 +41,9 @@ PEER_ALREADY = 704
 RANDOM = frozenset(("philox", "pcg"))
 """Kernels whose numbers say how many were drawn before: each run gave the same."""
 
-RATES = Rates(5e-6, 2e12, 2e13, 1e-5, 2e10)
-"""Before anything is measured: launch, bandwidth, operations, transfers."""
+RATES = Rates(1e-5, 4e12, 3e13, 5e-5, 2e10)
+"""Before anything is measured: launch, bandwidth, operations, transfers, as on a H200
+with memory of the host that is not pinned."""
 
 
 class CudaBackend(GridBackend):
@@ -112,8 +113,10 @@ class CudaBackend(GridBackend):
 
     def _enter(self) -> None:
         """Make this the device of the calling thread."""
-        if not self._is_only or not getattr(self._threads, "entered", False):
+        is_new = not getattr(self._threads, "entered", False)
+        if is_new or not self._is_only:
             self._runtime.setDevice(self.index)
+        if is_new:
             self._runtime.free(0)  # makes the context, if it is not there
             self._threads.entered = True
 

@@ -367,7 +367,10 @@ class _Entered:
         self._enter = enter
 
     def __enter__(self) -> None:
-        self._enter()
+        try:
+            self._enter()
+        except failures() as error:
+            raise failure(error, self._device) from None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, failures()):
