@@ -56,6 +56,8 @@ WORKSPACE = 32 << 20
 MOST_CALLS = 64
 """Of one product, whose stacks do not lie evenly."""
 
+MOST_PLANS = 1024
+
 INT = 1 << 31
 
 
@@ -65,6 +67,42 @@ class _Matrix(NamedTuple):
     turned: int
     leading: int
     step: int
+
+
+class _Plan(NamedTuple):
+    """A product, but for where its operands are.
+
+    Attributes
+    ----------
+    first, second : _Matrix
+    starts : list of tuple of int
+        Where the operands of each call begin, in bytes.
+    sizes : tuple of int
+        What cuBLAS calls m, n and k.
+    data : int
+    one, zero : ctypes buffer
+        Alpha and beta.
+    rest : tuple of int
+        What follows the result: its rows, its step, matrices of a call, and how.
+    nbytes : int
+        Of the result of one call.
+    layout : Layout
+    """
+
+    first: _Matrix
+    second: _Matrix
+    starts: list[tuple[int, int]]
+    sizes: tuple[int, int, int]
+    data: int
+    one: Any
+    zero: Any
+    rest: tuple[int, ...]
+    nbytes: int
+    layout: Layout
+
+
+REFUSED: Any = ()
+"""In the place of a plan: cuBLAS cannot have the operands as they lie."""
 
 
 class Blas:
@@ -81,6 +119,8 @@ class Blas:
         self._handle = ctypes.c_void_p()
         self._lock = threading.Lock()
         self._is_there: bool | None = None
+        self._gemm: Any = None
+        self._plans: dict[Any, _Plan] = {}
 
     def _opened(self) -> bool:
         """Whether there is a handle; made at the first call."""
@@ -90,6 +130,7 @@ class Blas:
             if library is not None:
                 self._check(library.cublasCreate_v2(ctypes.byref(self._handle)))
                 self._library = library
+                self._gemm = library.cublasGemmStridedBatchedEx
                 self._is_there = True
         return self._is_there
 
@@ -102,48 +143,36 @@ class Blas:
         LaunchError
             cuBLAS failed.
         """
-        kind = KINDS.get(x.dtype.name)
-        if kind is None:
+        precision = current().matmul_precision
+        key = (x.layout, y.layout, x.dtype, precision)
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) > MOST_PLANS:
+                self._plans.clear()
+            plan = self._plans[key] = _plan(x, y, precision) or REFUSED
+        if plan is REFUSED:
             return None
-        m, k = x.shape[-2:]
-        n = y.shape[-1]
-        if max(m, n, k) >= INT:
-            return None
-        batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-        size = x.dtype.itemsize
-        places = _places(x, y, batch, size)
-        if places is None:
-            return None
-        first, second, count, starts = places
-        compute = kind.compute
-        if compute == SINGLE and current().matmul_precision == "tf32":
-            compute = TENSOR
+        first, second, starts = plan.first, plan.second, plan.starts
         with self._lock:
             if not self._opened():
                 return None
-            layout = Layout.dense((*batch, m, n), size)
-            memory = self._backend.allocate(layout.size * size)
-            out = GridView(memory, layout, x.dtype)
-            self._begin(x, y, out)
-            one, zero = _factors(kind.scale)
-            for number, (here, there) in enumerate(starts):
+            memory = self._backend.allocate(plan.layout.size * x.dtype.itemsize)
+            self._begin(x, y)
+            gemm, handle, target = self._gemm, self._handle, memory.pointer
+            for here, there in starts:
                 # Rows of ours are columns of cuBLAS: it computes y.T @ x.T.
-                self._check(
-                    self._library.cublasGemmStridedBatchedEx(
-                        *(self._handle, second.turned, first.turned, n, m, k),
-                        one,
-                        *(y.memory.pointer + there, kind.data, second.leading),
-                        second.step,
-                        *(x.memory.pointer + here, kind.data, first.leading),
-                        first.step,
-                        zero,
-                        *(memory.pointer + number * count * m * n * size, kind.data, n),
-                        *(m * n, count, compute, DEFAULT),
-                    )
+                status = gemm(
+                    *(handle, second.turned, first.turned, *plan.sizes, plan.one),
+                    *(y.memory.pointer + there, plan.data, second.leading, second.step),
+                    *(x.memory.pointer + here, plan.data, first.leading, first.step),
+                    *(plan.zero, target, plan.data, *plan.rest),
                 )
-        return out
+                if status:
+                    self._check(status)
+                target += plan.nbytes
+        return GridView(memory, plan.layout, x.dtype)
 
-    def _begin(self, *views: GridView) -> None:
+    def _begin(self, *operands: GridView) -> None:
         """The handle works on the current stream, which may use the memory."""
         backend, library = self._backend, self._library
         backend._enter()
@@ -151,7 +180,7 @@ class Blas:
         stream = streams.current
         if streams.several:
             with streams.entered():
-                for view in views[:-1]:
+                for view in operands:
                     streams.use(view.memory, False, stream)
         self._check(library.cublasSetStream_v2(self._handle, stream.pointer))
         if stream.capture is not None:
@@ -165,6 +194,32 @@ class Blas:
             raise LaunchError(
                 "cuBLAS failed", device=self._backend.device, code=f"cublas {status}"
             )
+
+
+def _plan(x: GridView, y: GridView, precision: str) -> _Plan | None:
+    kind = KINDS.get(x.dtype.name)
+    if kind is None:
+        return None
+    m, k = x.shape[-2:]
+    n = y.shape[-1]
+    if max(m, n, k) >= INT:
+        return None
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    size = x.dtype.itemsize
+    places = _places(x, y, batch, size)
+    if places is None:
+        return None
+    first, second, count, starts = places
+    compute = kind.compute
+    if compute == SINGLE and precision == "tf32":
+        compute = TENSOR
+    one, zero = _factors(kind.scale)
+    return _Plan(
+        *(first, second, starts, (n, m, k), kind.data, one, zero),
+        rest=(n, m * n, count, compute, DEFAULT),
+        nbytes=count * m * n * size,
+        layout=Layout.dense((*batch, m, n), size),
+    )
 
 
 def _places(
