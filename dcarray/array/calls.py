@@ -365,11 +365,16 @@ def can_record(x: ArrayState) -> bool:
     return is_recordable(x.dtype) and not x._is_shared()
 
 
-def cast(cls: type[Array], x: Array, dtype: DType, mask: int = 0) -> Array:
-    """A converted copy, recorded."""
-    (value,) = record(
-        CAST, (x._read(),), x._device, mask, Signature((x.dtype,), (dtype,))
-    )
+def cast(
+    cls: type[Array],
+    x: Array,
+    dtype: DType,
+    mask: int = 0,
+    order: str | None = None,
+) -> Array:
+    """A converted copy, recorded; in C or F order, if not in NumPy's."""
+    signature = Signature((x.dtype,), (dtype,))
+    (value,) = record(CAST, (x._read(),), x._device, mask, signature, order)
     check_dtype(dtype, x._device)
     array = cls._of_value(value)
     if not graph.within_bounds(value):

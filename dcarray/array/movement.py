@@ -90,9 +90,12 @@ def copied(x: ArrayState, order: Any = "C") -> Any:
     cls = type(x)
     host = x._host
     order = _meant(x, order)
-    if host is None and calls.can_record(x) and _keeps(x, order):
-        return calls.cast(cls, x, x.dtype)
-    if host is None and x._device.kind not in ("auto", "cpu"):
+    if host is None and calls.can_record(x):
+        if _keeps(x, order):
+            return calls.cast(cls, x, x.dtype)
+        if x._device.is_named:
+            return calls.cast(cls, x, x.dtype, order=order)
+    if host is None and x._device.is_named:
         axes = tuple(range(x.ndim))
         turned = axes[::-1] if order == "F" else axes
         target = cls._empty(tuple([x.shape[a] for a in turned]), x.dtype, x._device)

@@ -22,6 +22,7 @@ from ..layout import (
     broadcast_shapes,
     broadcast_strides,
     copied_strides,
+    dense_strides,
     inner_axis,
     result_strides,
 )
@@ -47,6 +48,7 @@ def record(
     device: Device,
     errstate: int = 0,
     signature: Signature | None = None,
+    order: str | None = None,
 ) -> tuple[Value, ...]:
     """Write an elementwise operation down; nothing runs.
 
@@ -62,6 +64,8 @@ def record(
         See `watched_flags`.
     signature : Signature, optional
         The loop's dtypes, if the caller has chosen them (``dtype=``, a cast).
+    order : {"C", "F"}, optional
+        How the results lie, if not as NumPy's would.
 
     Returns
     -------
@@ -80,26 +84,34 @@ def record(
     kinds = [View.of(x[1], x[2]) if type(x) is Read else _kind(x) for x in operands]
     if op.name in FUNCTIONS:
         op = in_force(op, device.kind, operands[-1])
-    form = form_of(op, kinds, signature)
+    form = form_of(op, kinds, signature, order)
     sources = converted(form, [x[0] if type(x) is Read else x for x in operands])
     return written(form, sources, device, errstate, user_place())
 
 
-def form_of(op: Op, kinds: Sequence[Any], signature: Signature | None = None) -> Form:
+def form_of(
+    op: Op,
+    kinds: Sequence[Any],
+    signature: Signature | None = None,
+    order: str | None = None,
+) -> Form:
     """What an operation comes to; it is worked out once.
 
-    ``kinds`` are the operands' `View`s, and for numbers dtypes or Python's types.
+    ``kinds`` are the operands' `View`s, and for numbers dtypes or Python's types; the
+    rest is as for `record`.
     """
-    key = (op, signature, *kinds)
+    key = (op, signature, order, *kinds)
     found = _forms.get(key)
     if found is None:
         if len(_forms) > 4096:
             _forms.clear()
-        found = _forms[key] = _form(op, kinds, signature)
+        found = _forms[key] = _form(op, kinds, signature, order)
     return found
 
 
-def _form(op: Op, kinds: Sequence[Any], signature: Signature | None) -> Form:
+def _form(
+    op: Op, kinds: Sequence[Any], signature: Signature | None, order: str | None
+) -> Form:
     if signature is None:
         signature = op.resolve(tuple([x[1] if type(x) is View else x for x in kinds]))
     inner: list[Inner] = []
@@ -116,11 +128,18 @@ def _form(op: Op, kinds: Sequence[Any], signature: Signature | None) -> Form:
             inner.append(_SCALAR)
     assert shape is not None
     axis = None
+    if order == "F":
+        plain = False
     if plain:
         layouts = [Layout.plain_for(shape, d.itemsize) for d in signature.outputs]
     else:
         shape = broadcast_shapes([x[0].shape for x in kinds if type(x) is View])
-        strides, axis = _ordered(op, shape, kinds, signature, inner)
+        if order is None:
+            strides, axis = _ordered(op, shape, kinds, signature, inner)
+        else:
+            strides = [
+                dense_strides(shape, d.itemsize, order) for d in signature.outputs
+            ]
         layouts = [
             _known_layout(shape, s, d.itemsize)
             for s, d in zip(strides, signature.outputs, strict=True)
