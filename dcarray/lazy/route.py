@@ -187,7 +187,9 @@ def learn(device: str, work: Work, seconds: float) -> None:
     """Correct the prediction by what was measured for the same work at this size."""
     key = (device, work.name, work.elements.bit_length())
     known, times = _measured.get(key, (seconds, 0))
-    _measured[key] = (0.7 * known + 0.3 * seconds, times + 1)
+    # What else the machine does makes it longer only.
+    share = 0.7 if seconds < known else 0.3
+    _measured[key] = (known + share * (seconds - known), times + 1)
 
 
 def measure(

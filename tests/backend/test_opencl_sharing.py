@@ -15,6 +15,8 @@ import pytest
 import dcarray as dc
 from dcarray.api.conversion import placed
 from dcarray.backends.buffer import Buffer
+from dcarray.backends.cpu.memory import room_of
+from dcarray.backends.opencl.memory import HostMemory
 from dcarray.backends.registry import backend_for
 from dcarray.lazy import route
 
@@ -288,3 +290,43 @@ def test_a_forked_child_lets_go_of_it() -> None:
         pytest.fail("the child hangs")
     assert os.waitstatus_to_exitcode(status) == 0
     assert (x + y).get()[7] == 15
+
+
+# ------------------------------------------------------------------------ other devices
+def test_a_device_with_memory_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way of a GPU beside the processor, on this device."""
+    monkeypatch.setattr(BACKEND, "sharing", None)
+    BACKEND.pool.trim()
+    host = np.arange(SMALL, dtype=F32)
+    with dc.profile() as profile:
+        x = dc.asarray(host, device=DEVICE) + 1
+        assert np.array_equal(x.get(), host + 1)
+        x += 1
+        assert np.array_equal(x.get(), host + 2)
+        assert held(x).pair is None
+    shown = [event.device for event in profile.of_kind("transfer")]
+    assert shown == [f"cpu -> {DEVICE}"] + [f"{DEVICE} -> cpu"] * 2
+    with dc.config(clear_buffers=True):
+        del x
+        assert not dc.empty(SMALL, F32, device=DEVICE).get().any()
+    BACKEND.pool.trim()
+
+
+def test_a_gpu_takes_whole_pages() -> None:
+    memory = HostMemory("gpu", BACKEND._context, BACKEND._queue, 4096, 64)
+    raw = np.zeros(1 << 17, np.uint8)
+    page = raw[-raw.__array_interface__["data"][0] % 4096 :][: 1 << 16]
+    assert memory.adopted(page, page.size) is not None
+    assert memory.adopted(page[64:], page.size - 64) is None
+    odd = page[:-5]
+    assert memory.adopted(odd, odd.size) is None
+    block = memory.adopted(odd, page.size)
+    assert block is not None and block.nbytes == odd.size
+    # Large blocks of the host's pool are such memory, whatever part of them is used.
+    rented = CPU.allocate((1 << 20) + 3)
+    room = room_of(rented, rented.nbytes)
+    assert room > rented.nbytes
+    assert memory.adopted(rented, room) is not None
+    assert room_of(rented[64:], rented.nbytes - 64) == rented.nbytes - 64
+    del block
+    memory.sweep(wait=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import DeviceError, LaunchError, OutOfMemoryError
 from ...kernel.nodes import Kernel
-from ...render.opencl import OPENCL
+from ...render.opencl import NVIDIA, OPENCL
 from ..base import DeviceProperties, Rates
 from ..grid import GridBackend, Limits
 from ..grid.groups import halved, is_free
@@ -20,7 +20,7 @@ from ..pool import Pool
 from ..recording import Entry
 from .building import Builder
 from .memory import PAGE, Block, HostMemory, Storage
-from .platforms import devices
+from .platforms import devices, has_warps
 
 __all__ = ["OpenClBackend"]
 
@@ -65,6 +65,9 @@ class OpenClBackend(GridBackend):
         if "cl_khr_fp64" in extensions or handle.double_fp_config:
             codes += "dD"
         self.supported = frozenset(map(np.dtype, codes))
+        self.lanes = has_warps(handle)
+        if self.lanes:
+            self.dialect = NVIDIA
         is_cpu = bool(handle.type & cl.device_type.CPU)
         self.rates = CPU if is_cpu else GPU
         group = int(handle.max_work_group_size)
