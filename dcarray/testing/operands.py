@@ -52,7 +52,7 @@ def signatures(op: Op) -> list[tuple[DType, ...]]:
 def _takes(op: Op, code: str) -> bool:
     """Whether a row computes in this dtype."""
     try:
-        return op.resolve((np.dtype(code),)).inputs[0] == code
+        return op.resolve((np.dtype(code),) * op.inputs).inputs[0] == code
     except DTypeError:
         return False
 
