@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from ..errors import UnsupportedError
 from .dialect import ELEMENTARY, Dialect
 
-__all__ = ["OPENCL"]
+__all__ = ["NVIDIA", "OPENCL"]
 
 _PREAMBLE = """\
 #pragma OPENCL FP_CONTRACT OFF
@@ -135,3 +137,34 @@ OPENCL = Dialect(
     suffixes={"f4": "f", "u4": "u", "i8": "L", "u8": "UL"},
 )
 """OpenCL C 1.2, with doubles and 64-bit atomics where the device has them."""
+
+_LANES = """\
+/* Instructions of PTX, for all lanes of a warp at once. */
+uint dc_lane(uint value, uint lane) {
+  uint found;
+  asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;"
+               : "=r"(found) : "r"(value), "r"(lane));
+  return found;
+}
+uint dc_votes(bool condition) {
+  uint found;
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; "
+               "vote.sync.ballot.b32 %0, p, 0xffffffff; }"
+               : "=r"(found) : "r"((uint)condition));
+  return found;
+}
+"""
+
+NVIDIA = dataclasses.replace(
+    OPENCL,
+    functions={
+        **OPENCL.functions,
+        "lane_value:i4": "((int)dc_lane((uint){0}, {1}))",
+        "lane_value:u4": "dc_lane({0}, {1})",
+        "lane_value:f4": "as_float(dc_lane(as_uint({0}), {1}))",
+        "lane_votes:b1": "dc_votes({0})",
+    },
+    preamble=_PREAMBLE + _LANES,
+)
+"""OpenCL C as NVIDIA's compiler takes it, which has assembly within it.  OpenCL itself
+does not say which work items are the lanes of a subgroup."""

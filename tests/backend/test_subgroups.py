@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import dcarray as dc
 from dcarray.backends import registry
+from dcarray.backends.opencl.platforms import has_warps
 from dcarray.backends.registry import counted
 from dcarray.kernel import (
     global_id,
@@ -25,7 +27,10 @@ from dcarray.kernel import (
     subgroup_shuffle_up,
     subgroup_shuffle_xor,
 )
+from dcarray.kernel.specialise import ArrayOf
+from dcarray.render.cfamily import render
 from dcarray.render.cuda import OPTIONS
+from dcarray.render.opencl import NVIDIA
 from tests import nvrtc
 from tests.metal_simulator import Simulator, installed
 from tests.metal_simulator.library import compiler
@@ -178,6 +183,25 @@ def test_the_devices_instructions() -> None:
     for target in ("cuda", "opencl"):
         with pytest.raises(dc.KernelSyntaxError, match="not all work items"):
             parted.source(target, types[0], types[0], group=(64,))
+
+
+def test_opencl_of_nvidia_has_instructions() -> None:
+    types = ArrayOf(np.dtype(np.float32), 1), ArrayOf(np.dtype(np.uint32), 2)
+    for kernel, word in ((reductions, "shfl.sync"), (votes, "vote.sync")):
+        found = kernel.specialised(types, {}, (64, 1, 1), 0, True, True).kernel
+        text = render(found, NVIDIA)
+        assert word in text
+        assert "dc_lane" in text.split("__kernel", 1)[1] or kernel is votes
+        assert "__local" not in text and "barrier" not in text
+    device = SimpleNamespace(
+        extensions="cl_khr_fp64 cl_nv_device_attribute_query",
+        warp_size_nv=32,
+        compute_capability_major_nv=9,
+    )
+    assert has_warps(device)
+    device.compute_capability_major_nv = 6
+    assert not has_warps(device)
+    assert not has_warps(SimpleNamespace(extensions="cl_khr_subgroups"))
 
 
 @pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")

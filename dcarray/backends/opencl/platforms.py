@@ -8,7 +8,7 @@ from typing import Any
 
 from ...config import logger
 
-__all__ = ["count", "devices"]
+__all__ = ["count", "devices", "has_warps"]
 
 
 @cache
@@ -33,3 +33,11 @@ def devices() -> tuple[Any, ...]:
 def count() -> int:
     """How many devices there are."""
     return len(devices())
+
+
+def has_warps(handle: Any) -> bool:
+    """Whether 32 neighbours of a group run as one on a device of NVIDIA, which lets all
+    of them exchange values with an instruction from compute capability 7.0 on."""
+    if "cl_nv_device_attribute_query" not in handle.extensions.split():
+        return False
+    return bool(handle.warp_size_nv == 32 and handle.compute_capability_major_nv >= 7)
