@@ -110,7 +110,7 @@ def record_quickly(op: Op, *operands: Any) -> Any:
         if form is None:
             return None
         if named or form.plain:
-            if len(known) > 4096:
+            if len(known) > 1 << 14:
                 known.clear()
             known[name] = form
     given: Any = sources
@@ -216,6 +216,8 @@ def _form(
             continue
         if not layout.shape or op is POWER:
             return None
+        if layout.plain and dtype.kind != "c":  # contiguous: the one loop that is meant
+            continue
         if not layout.plain and x._host is not None and not x._host.flags.aligned:
             return None
         if is_choosy(op, dtype, layout.shape, layout.strides):

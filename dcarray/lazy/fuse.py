@@ -22,7 +22,7 @@ from ..ops.spec import Op
 from .callers import Place, line_of
 from .graph import Expr, Read, State, Value, pending_readers
 
-__all__ = ["Group", "Target", "fuse", "outlives"]
+__all__ = ["Group", "Target", "fastest", "fuse", "outlives"]
 
 
 @dataclass(slots=True)
@@ -128,12 +128,12 @@ def fuse(target: Target) -> Group:
     strides = target.into if target.into is not None else read.layout.strides
     if target.reduction is not None and read.value.state == State.STORED:
         program = _sole(target.reduction, read.dtype)
-        axis = _fastest(shape, strides)
+        axis = fastest(shape, strides)
         return Group(program, shape, [read], [], [], [], [], [], axis)
     settings = current()
     builder = _Builder(
         shape,
-        _fastest(shape, strides),
+        fastest(shape, strides),
         settings.max_group_nodes,
         settings.max_group_inputs,
     )
@@ -147,7 +147,7 @@ def _sole(op: Op, dtype: DType) -> Program:
     return Program((dtype,), (), (), (), Reduction(op, 0, dtype))
 
 
-def _fastest(shape: Shape, strides: Strides) -> int | None:
+def fastest(shape: Shape, strides: Strides) -> int | None:
     """The axis along which memory runs fastest."""
     best = None
     for axis, (length, stride) in enumerate(zip(shape, strides, strict=True)):

@@ -79,16 +79,19 @@ class View(tuple[Layout, DType]):
     @classmethod
     def of(cls, layout: Layout, dtype: DType) -> View:
         """The one of a layout and a dtype."""
-        key = (layout, dtype, layout.plain)
+        # C's integers of one size are equal as dtypes, and are not the same.
+        key = (layout, layout.plain, dtype, dtype.num)
         found = _views.get(key)
-        if found is None:
-            if len(_views) > 4096:
+        if found is None or (dtype.metadata and found[1] is not dtype):
+            if len(_views) > 1 << 14:
                 _views.clear()
-            found = _views[key] = cls((layout, dtype))
+            found = cls((layout, dtype))
+            if not dtype.metadata:
+                _views[key] = found
         return found
 
 
-_views: dict[tuple[Layout, DType, bool], View] = {}
+_views: dict[tuple[Layout, bool, DType, int], View] = {}
 
 
 class Read(NamedTuple):
@@ -249,7 +252,7 @@ class Form:
         ``shape``.
     device : Device or None
         A named device that is known to have the results' dtypes.
-    plan : object or None
+    plan : Plan or None
         How a group of this one operation runs, see `known.find`.
     """
 
@@ -291,6 +294,12 @@ class Form:
         self.plain = plain
         self.device: Device | None = None
         self.plan: Any = None
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """The same for all shapes, where it is plain."""
+        dtypes = [None if view is None else view[1] for view in self.inputs]
+        return (self.op, self.signature, *dtypes)
 
 
 class Expr:

@@ -6,72 +6,16 @@ that costs little more than the walk over its expressions.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from ..backends.registry import when_removed
 from ..config import current
-from ..ops.program import Program
-from .fuse import Group, Target, fuse, outlives
+from .fuse import Group, outlives
 from .graph import Form, Read, State, Value, View
-from .places import Ending, Reduced
-from .ready import Ready
-from .route import Usual
+from .places import Ending
+from .plans import MOST, Plan, planned
 
-__all__ = ["Found", "Plan", "find"]
-
-
-class Plan:
-    """What all groups of one kind have in common.
-
-    Attributes
-    ----------
-    program : Program
-    shape : tuple of int
-        The iteration space.
-    leaves : tuple of View
-        How the arrays that are read lie, each seen with ``shape``.
-    outputs : tuple of View
-        The same for the values that are stored.
-    sources : tuple of int
-        For each node of the program the place of its expression.
-    inner_axis : int or None
-        The axis along which the loop runs.
-    reduced : Reduced or None
-        Where a reduction at the end goes.
-    ready : dict of str to Ready
-        The launches that are prepared, by device.
-    usual : Usual or None
-        Where ``auto`` runs it.
-    """
-
-    __slots__ = (
-        "__weakref__",
-        "inner_axis",
-        "leaves",
-        "outputs",
-        "program",
-        "ready",
-        "reduced",
-        "shape",
-        "sources",
-        "usual",
-    )
-
-    def __init__(
-        self, group: Group, sources: tuple[int, ...], reduced: Reduced | None
-    ) -> None:
-        self.program: Program = group.program
-        self.shape = group.shape
-        self.leaves = tuple([View.of(x.layout, x.dtype) for x in group.leaves])
-        self.outputs = tuple([View.of(at, x.dtype) for x, at in group.outputs])
-        self.sources = sources
-        self.inner_axis = group.inner_axis
-        self.reduced = reduced
-        self.ready: dict[str, Ready] = {}
-        self.usual: Usual | None = None
-        _all.add(self)
+__all__ = ["Found", "find"]
 
 
 class Found:
@@ -130,8 +74,6 @@ class Found:
             plan.inner_axis,
         )
 
-
-_all: weakref.WeakSet[Plan] = weakref.WeakSet()
 
 _plans: dict[tuple[Any, ...], Plan | None] = {}
 """None where the long way numbers otherwise than the key does."""
@@ -249,8 +191,8 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
     if plan is None:
         if name in _plans:
             return None
-        plan = _planned(root, view, ending, leaves, scalars, outputs, values)
-        if len(_plans) > 4096:
+        plan = planned(root, view, ending, key, leaves, scalars, outputs, values)
+        if len(_plans) > MOST:
             _plans.clear()
         _plans[name] = plan
         if plan is None:
@@ -277,39 +219,5 @@ def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
     (place,) = form.arrays
     return Found(plan, (sources[place],), (sources[1 - place],), only, only)
 
-
-def _planned(
-    root: Value,
-    view: View,
-    ending: Ending | None,
-    leaves: list[Value],
-    scalars: list[Any],
-    outputs: list[Value],
-    values: list[Value],
-) -> Plan | None:
-    """The plan of a group, if `fuse` numbers it as the key does."""
-    layout, dtype = view
-    op = None if ending is None else ending[0]
-    group = fuse(Target(Read(root, layout, dtype), op))
-    if (
-        [read.value for read in group.leaves] != leaves
-        or [id(scalar) for scalar in group.scalars] != [id(x) for x in scalars]
-        or [value for value, _ in group.outputs] != outputs
-        or [id(value) for value in group.values] != [id(x) for x in values]
-        or group.blockers
-    ):
-        return None
-    places = {id(value.expr): place for place, value in enumerate(values)}
-    sources = tuple([places[id(expr)] for expr in group.exprs])
-    return Plan(group, sources, None if ending is None else Reduced(view, ending))
-
-
-def forget(device: str) -> None:
-    """Forget what was prepared for a device."""
-    for plan in list(_all):
-        plan.ready.pop(device, None)
-
-
-when_removed(forget)
 
 _PENDING = State.PENDING

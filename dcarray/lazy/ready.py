@@ -12,7 +12,8 @@ from .compiled import executable_for
 from .places import Into
 
 if TYPE_CHECKING:
-    from .known import Found, Plan
+    from .known import Found
+    from .plans import Plan
 
 __all__ = ["Ready"]
 

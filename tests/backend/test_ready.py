@@ -131,6 +131,35 @@ def test_shapes_and_dtypes_after_each_other(
         use(np.zeros(shape, "i2"))
 
 
+def test_another_shape_is_not_fused_anew(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def use(host: Any) -> None:
+        x, y = on(device, host), on(device, host + 1)
+        kept = x * y
+        for got, want in (
+            (x * y + x, host * (host + 1) + host),
+            (kept - 2.0, host * (host + 1) - 2.0),
+            ((x + y).sum(axis=0), (2 * host + 1).sum(axis=0)),
+        ):
+            np.testing.assert_array_equal(got.get(), want)
+        np.testing.assert_array_equal(kept.get(), host * (host + 1))
+
+    use(F4)
+    monkeypatch.setattr("dcarray.lazy.plans.fuse", None)
+    use(F4.reshape(2, 6))
+    use(F4.reshape(2, 1, 6))
+    use(F4[:1])
+
+
+def test_integers_of_c_that_are_alike_stay_what_they_are(device: Device) -> None:
+    for code in ("l", "q", "l", "q"):
+        x = dc.asarray(np.arange(40_000, dtype=code))
+        y = x[::2] + 1  # the graph knows x
+        assert x.dtype.char == np.dtype(code).char
+        assert y.dtype.char == (np.arange(2, dtype=code) + 1).dtype.char
+
+
 def test_numbers_are_those_of_the_moment(device: Device) -> None:
     a = on(device, F4)
     for number in (2, 2.5, -0.0, np.float32(7), 3):

@@ -1,0 +1,174 @@
+"""What groups of one kind have in common, worked out by `fuse` once.
+
+Groups whose arrays all are contiguous alike have a program that does not depend on
+their shape: for another shape nothing is fused again.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..backends.registry import when_removed
+from ..layout import Shape
+from ..ops.program import Program
+from .fuse import Target, fastest, fuse
+from .graph import Form, Read, Value, View
+from .places import Ending, Reduced
+from .ready import Ready
+from .route import Usual
+
+__all__ = ["MOST", "Plan", "planned"]
+
+MOST = 1 << 14
+"""Kinds that are remembered."""
+
+
+class Plan:
+    """What all groups of one kind have in common.
+
+    Attributes
+    ----------
+    program : Program
+    shape : tuple of int
+        The iteration space.
+    leaves : tuple of View
+        How the arrays that are read lie, each seen with ``shape``.
+    outputs : tuple of View
+        The same for the values that are stored.
+    sources : tuple of int
+        For each node of the program the place of its expression.
+    inner_axis : int or None
+        The axis along which the loop runs.
+    reduced : Reduced or None
+        Where a reduction at the end goes.
+    ready : dict of str to Ready
+        The launches that are prepared, by device.
+    usual : Usual or None
+        Where ``auto`` runs it.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "inner_axis",
+        "leaves",
+        "outputs",
+        "program",
+        "ready",
+        "reduced",
+        "shape",
+        "sources",
+        "usual",
+    )
+
+    def __init__(
+        self,
+        template: Template,
+        shape: Shape,
+        leaves: Sequence[View],
+        outputs: Sequence[View],
+        inner_axis: int | None,
+        reduced: Reduced | None,
+    ) -> None:
+        self.program = template.program
+        self.sources = template.sources
+        self.shape = shape
+        self.leaves = tuple(leaves)
+        self.outputs = tuple(outputs)
+        self.inner_axis = inner_axis
+        self.reduced = reduced
+        self.ready: dict[str, Ready] = {}
+        self.usual: Usual | None = None
+        _all.add(self)
+
+
+class Template(NamedTuple):
+    """What plans have in common that differ in shape alone; see `Plan`."""
+
+    program: Program
+    sources: tuple[int, ...]
+
+
+_all: weakref.WeakSet[Plan] = weakref.WeakSet()
+
+_templates: dict[tuple[Any, ...], Template] = {}
+
+
+def planned(
+    root: Value,
+    view: View,
+    ending: Ending | None,
+    key: Sequence[Any],
+    leaves: Sequence[Value],
+    scalars: Sequence[Any],
+    outputs: Sequence[Value],
+    values: Sequence[Value],
+) -> Plan | None:
+    """The plan of a group of a new kind, if `fuse` numbers it as the key does.
+
+    Parameters are those of `known.find`, and what it has numbered.
+    """
+    layout, dtype = view
+    op = None if ending is None else ending[0]
+    reduced = None if ending is None else Reduced(view, ending)
+    forms = [value.expr.form for value in values if value.expr is not None]
+    kind: tuple[Any, ...] | None = None
+    if forms and all([form.plain for form in forms]):
+        kind = (op, *[x.kind if type(x) is Form else x for x in key[1:]])
+        template = _templates.get(kind)
+        if template is not None:
+            return Plan(
+                template,
+                layout.shape,
+                _seen(values),
+                [value.view for value in outputs],
+                fastest(layout.shape, layout.strides),
+                reduced,
+            )
+    group = fuse(Target(Read(root, layout, dtype), op))
+    if (
+        [id(read.value) for read in group.leaves] != [id(x) for x in leaves]
+        or [id(scalar) for scalar in group.scalars] != [id(x) for x in scalars]
+        or [id(value) for value, _ in group.outputs] != [id(x) for x in outputs]
+        or [id(value) for value in group.values] != [id(x) for x in values]
+        or group.blockers
+    ):
+        return None
+    places = {id(value.expr): place for place, value in enumerate(values)}
+    sources = tuple([places[id(expr)] for expr in group.exprs])
+    template = Template(group.program, sources)
+    if kind is not None:
+        if len(_templates) > MOST:
+            _templates.clear()
+        _templates[kind] = template
+    return Plan(
+        template,
+        group.shape,
+        [View.of(read.layout, read.dtype) for read in group.leaves],
+        [View.of(at, value.dtype) for value, at in group.outputs],
+        group.inner_axis,
+        reduced,
+    )
+
+
+def _seen(values: Sequence[Value]) -> list[View]:
+    """How the arrays are seen that values are made of, in the order of `known.find`."""
+    found: dict[Any, View] = {}
+    computed = {id(value) for value in values}
+    for value in values:
+        expr = value.expr
+        assert expr is not None
+        for source, view in zip(expr.sources, expr.form.inputs, strict=True):
+            if view is not None and id(source) not in computed:
+                found.setdefault((id(source), view), view)
+    return list(found.values())
+
+
+def forget(device: str) -> None:
+    """Forget what was prepared for a device."""
+    for plan in list(_all):
+        plan.ready.pop(device, None)
+
+
+when_removed(forget)
