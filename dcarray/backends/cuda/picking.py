@@ -22,7 +22,7 @@ SIZES = (1, 2, 4, 8, 16)
 """Bytes of elements that are copied in one piece."""
 
 _COUNT = signature("count_tiles", "rwq")
-_ADD = signature("add_counts", "rwq")
+_ADD = signature("add_counts", "wq")
 _CHOOSE = signature("choose", "rrrwqq")
 _TAKE = signature("take", "rrwwqqqqqq")
 _SEARCH = signature("search", "rrwqqqq")
@@ -30,6 +30,8 @@ _SEARCH = signature("search", "rrwqqqq")
 
 def is_dense(x: GridView) -> bool:
     """Whether the elements lie side by side in C order."""
+    if x.layout.plain:
+        return True
     wanted = Layout.dense(x.shape, x.dtype.itemsize).strides
     steps = zip(x.shape, x.layout.strides, wanted, strict=True)
     return all(n == 1 or one == other for n, one, other in steps)
@@ -45,11 +47,11 @@ def _is_mask(x: Any) -> bool:
     )
 
 
-def _read(raw: Raw, x: GridView, count: int) -> Any:
+def _read(raw: Raw, memory: Any, count: int) -> list[int]:
     """The first words, on the host."""
     found = np.empty(count, np.int64)
-    raw.backend.download(x.memory, found.view(np.uint8))
-    return found
+    raw.backend.download(memory, found.view(np.uint8))
+    return found.tolist()
 
 
 # -------------------------------------------------------------------------------- masks
@@ -57,19 +59,32 @@ def chosen(raw: Raw, mask: GridView, x: GridView | None) -> GridView:
     """Elements of an array side by side where a mask of its shape is true, or their
     places."""
     size, dtype = (0, INT64) if x is None else (x.dtype.itemsize, x.dtype)
-    text = choosing.mask_text(size)
-    tiles = -(-mask.size // choosing.TILE)
-    counts, sums = raw.new((tiles,), INT32), raw.new((tiles + 1,), INT64)
-    threads = choosing.THREADS
-    raw.run(text, _COUNT, (tiles,), threads, mask, counts, mask.size)
-    raw.run(text, _ADD, (1,), 1024, counts, sums, tiles)
-    (count,) = _read(raw, sums, 1).tolist()
+    offset = 0 if x is None else x.layout.offset // size
+    source = mask.memory if x is None else x.memory
+    steps = raw.kept(("chosen", mask.size, size, offset), _steps_of_choice)
+    nbytes, count_tiles, add_counts, choose = steps
+    sums = raw.backend.allocate(nbytes)
+    count_tiles((mask.memory, sums), ())
+    add_counts((sums,), ())
+    (count,) = _read(raw, sums, 1)
     out = raw.new((count,), dtype)
     if count:
-        offset = 0 if x is None else x.layout.offset // size
-        given = (mask, sums, mask if x is None else x, out)
-        raw.run(text, _CHOOSE, (tiles,), threads, *given, mask.size, offset)
+        choose((mask.memory, sums, source, out.memory), ())
     return out
+
+
+def _steps_of_choice(raw: Raw, of: tuple[str, int, int, int]) -> tuple[Any, ...]:
+    """Bytes of what is counted, and the three launches of a choice among so many, of
+    elements of so many bytes that begin somewhere."""
+    _, count, size, offset = of
+    text = choosing.mask_text(size)
+    tiles, threads = -(-count // choosing.TILE), choosing.THREADS
+    return (
+        8 * (tiles + 1) + 4 * tiles,
+        raw.start(text, _COUNT, (tiles,), threads, count),
+        raw.start(text, _ADD, (1,), 1024, tiles),
+        raw.start(text, _CHOOSE, (tiles,), threads, count, offset),
+    )
 
 
 def _is_choosable(x: Any, mask: Any) -> bool:
@@ -157,7 +172,7 @@ def _taken(
     numbers = (indices.size, length, inner, length * inner, outer, offset)
     raw.run(text, _TAKE, (groups,), 256, x, indices, out, wrong, *numbers)
     if mode == "raise":
-        is_wrong, index = _read(raw, wrong, 2).tolist()
+        is_wrong, index = _read(raw, wrong.memory, 2)
         if is_wrong:
             raise IndexError(
                 f"index {index} is out of bounds for axis {axis} with size {length}"

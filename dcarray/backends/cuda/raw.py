@@ -82,6 +82,7 @@ class Raw:
         self._functions: dict[tuple[str, Kernel], Function] = {}
         self._building = threading.Lock()
         self._plans: dict[Any, _Plan] = {}
+        self._kept: dict[Any, Any] = {}
         self._making = threading.local()
 
     @property
@@ -147,10 +148,11 @@ class Raw:
     # ------------------------------------------------------------------------ its parts
     def new(self, shape: Sequence[int], dtype: np.dtype[Any]) -> GridView:
         """A C-contiguous array with any content."""
-        layout = Layout.dense(tuple(shape), dtype.itemsize)
+        plan = getattr(self._making, "plan", None)
+        kind = Layout.dense if plan is None else Layout.plain_for
+        layout = kind(tuple(shape), dtype.itemsize)
         nbytes = layout.size * dtype.itemsize
         memory = self.backend.allocate(nbytes)
-        plan = getattr(self._making, "plan", None)
         if plan is not None:
             self._making.places[id(memory)] = len(self._making.held)
             self._making.held.append(memory)
@@ -205,7 +207,28 @@ class Raw:
         plan = getattr(self._making, "plan", None)
         if plan is not None:
             places = [self._making.places[id(x)] for x in memories]
-            numbers = [np.float64(x) if type(x) is float else np.int64(x) for x in rest]
-            start = self.backend.starter(function, kernel, grid, (threads,), numbers)
+            start = self.start(text, kernel, groups, threads, *rest)
             plan.steps.append((start, places))
         self.backend.enqueue(function, kernel, grid, (threads,), [*memories, *rest])
+
+    def start(
+        self,
+        text: str,
+        kernel: Kernel,
+        groups: Sequence[int],
+        threads: int,
+        *numbers: float,
+    ) -> Any:
+        """What starts a function with memory of the moment, before these numbers."""
+        given = [np.float64(x) if type(x) is float else np.int64(x) for x in numbers]
+        grid, function = (groups[0] * threads, *groups[1:]), self.function(text, kernel)
+        return self.backend.starter(function, kernel, grid, (threads,), given)
+
+    def kept(self, key: Any, make: Callable[[Raw, Any], Any]) -> Any:
+        """What ``make(raw, key)`` gives, once for each key."""
+        found = self._kept.get(key)
+        if found is None:
+            if len(self._kept) >= MOST:
+                self._kept.clear()
+            found = self._kept[key] = make(self, key)
+        return found

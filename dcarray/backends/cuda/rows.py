@@ -142,7 +142,7 @@ def _folded(
         part = -(-length // (parts * batch)) * batch
         parts = -(-length // part)
         groups = (side * parts, outer)
-        kernel, ending, ended = _COLUMNS, _MERGED, -(-out.size // folding.THREADS)
+        kernel, ending, ended = _COLUMNS, _MERGED, -(-out.size // 32)
         numbers = (length, inner, offset, parts, part, inner, length * inner)
     if math.prod(groups) >= 1 << 31:
         return None

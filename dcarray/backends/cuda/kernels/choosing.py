@@ -30,9 +30,10 @@ def mask_text(size: int) -> str:
     """The text of ``count_tiles``, ``add_counts`` and ``choose``, which copies elements
     of so many bytes, or without bytes stores places.
 
-    ``count_tiles``: bools, counts, how many bools.  ``add_counts``: counts, the sum of
-    all and then those before each tile, how many counts.  ``choose``: bools, these
-    sums, the array, the result, how many bools.
+    ``count_tiles``: bools, words, how many bools.  ``add_counts``: the same words, how
+    many tiles; the words are the sum of all counts, those before each tile, and at
+    first the counts behind them.  ``choose``: bools, these words, the array, the
+    result, how many bools, and where the array begins.
     """
     kind = _WORDS.get(size, "long long")
     value = "x[base + kept[k]]" if size else "base + kept[k]"
@@ -107,8 +108,9 @@ __device__ inline word bits_of(const unsigned char *mask, long long first,
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) count_tiles(
-    const unsigned char *__restrict__ mask, int *counts, long long size) {
+    const unsigned char *__restrict__ mask, long long *sums, long long size) {
   __shared__ int parts[THREADS / 32];
+  int *counts = (int *)(sums + 1 + gridDim.x);
   long long first = blockIdx.x * (long long)TILE + threadIdx.x * 16;
   int count = __popc(bits_of(mask, first, size));
   for (int step = 16; step; step /= 2)
@@ -130,8 +132,9 @@ __device__ inline long long up_to(long long value) {
 }
 
 extern "C" __global__ void __launch_bounds__(1024) add_counts(
-    const int *__restrict__ counts, long long *sums, long long size) {
+    long long *__restrict__ sums, long long size) {
   __shared__ long long parts[32];
+  const int *__restrict__ counts = (const int *)(sums + 1 + size);
   long long each = (size + 1023) / 1024;
   long long first = min(threadIdx.x * each, size), stop = min(first + each, size);
   long long own = 0;
@@ -189,61 +192,58 @@ extern "C" __global__ void __launch_bounds__(THREADS) choose(
 
 _CHECKS = {
     "raise": """\
-      if (found < 0) found += length;
-      if ((unsigned long long)found >= (unsigned long long)length) {
-        wrong[1] = given;
-        wrong[0] = 1;
-        found = 0;
-      }
+  long long found = given < 0 ? given + length : given;
+  if ((unsigned long long)found < (unsigned long long)length) return found;
+  wrong[1] = given;
+  wrong[0] = 1;
+  return 0;
 """,
-    "wrap": "      found %= length;\n      if (found < 0) found += length;\n",
-    "clip": "      found = found < 0 ? 0 : found >= length ? length - 1 : found;\n",
+    "wrap": "  given %= length;\n  return given < 0 ? given + length : given;\n",
+    "clip": "  return given < 0 ? 0 : given >= length ? length - 1 : given;\n",
 }
 
 _TAKE = """\
+__device__ inline long long checked(long long given, long long length,
+                                    long long *wrong) {
+CHECK}
+
 extern "C" __global__ void __launch_bounds__(256) take(
     const element *__restrict__ x, const place *__restrict__ places,
-    element *__restrict__ out, long long *wrong, long long count, long long length,
-    long long inner, long long axis, long long outer, long long offset) {
-  long long all = outer * count * inner, stride = (long long)gridDim.x * blockDim.x;
+    element *__restrict__ out, long long *__restrict__ wrong, long long count,
+    long long length, long long inner, long long axis, long long outer,
+    long long offset) {
+  long long all = outer * count * inner, stride = gridDim.x * 1024ll;
   x += offset;
-  if (inner == 1 && outer == 1) {
-    for (long long at = (blockIdx.x * 256ll + threadIdx.x) * 4; at < all;
-         at += stride * 4) {
-      if (at + 4 <= all) {
-        element read[4];
+  for (long long first = blockIdx.x * 1024ll + threadIdx.x; first < all;
+       first += stride) {
+    long long given[4], from[4];
+    element read[4];
 #pragma unroll
-        for (int k = 0; k < 4; k++) {
-          long long given = places[at + k], found = given;
-CHECK
-          read[k] = x[found];
-        }
-#pragma unroll
-        for (int k = 0; k < 4; k++) out[at + k] = read[k];
+    for (int k = 0; k < 4; k++) {
+      long long at = min(first + k * 256, all - 1);
+      if (inner == 1 && outer == 1) {
+        given[k] = places[at];
+        from[k] = 0;
       } else {
-        for (long long k = at; k < all; k++) {
-          long long given = places[k], found = given;
-CHECK
-          out[k] = x[found];
+        long long row, before;
+        if (all < 0x7fffffff) {
+          row = (unsigned)at / (unsigned)inner;
+          before = (unsigned)row / (unsigned)count;
+        } else {
+          row = at / inner;
+          before = row / count;
         }
+        given[k] = places[row - before * count];
+        from[k] = before * axis + at - row * inner;
       }
     }
-    return;
-  }
-  for (long long at = blockIdx.x * 256ll + threadIdx.x; at < all; at += stride) {
-    long long row, rest, number, before;
-    if (all < 0x7fffffff) {
-      row = (unsigned)at / (unsigned)inner;
-      before = (unsigned)row / (unsigned)count;
-    } else {
-      row = at / inner;
-      before = row / count;
-    }
-    rest = at - row * inner;
-    number = row - before * count;
-    long long given = places[number], found = given;
-CHECK
-    out[at] = x[before * axis + found * inner + rest];
+#pragma unroll
+    for (int k = 0; k < 4; k++) from[k] += checked(given[k], length, wrong) * inner;
+#pragma unroll
+    for (int k = 0; k < 4; k++) read[k] = x[from[k]];
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      if (first + k * 256 < all) out[first + k * 256] = read[k];
   }
 }
 """

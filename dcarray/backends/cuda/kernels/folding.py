@@ -188,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) rows(
 }
 
 /* Columns side by side: group (columns, part), a row of the grid for each matrix. */
-extern "C" __global__ void __launch_bounds__(THREADS) columns(
+extern "C" __global__ void __launch_bounds__(THREADS, SIDE == 1 ? 5 : 1) columns(
     const source *__restrict__ x, target *out, State *states, long long length,
     long long step, long long offset, long long parts, long long part,
     long long width, long long outer_step, double number, long long root) {
@@ -236,15 +236,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) columns(
   else out[place] = store_target(result(all, number, root));
 }
 
-/* The states of parts, those of one part side by side: an item merges one result. */
+/* The states of parts, those of one part side by side: a group merges 32 results. */
 extern "C" __global__ void __launch_bounds__(THREADS) merged(
     const State *states, target *out, long long count, long long parts, double number,
     long long root) {
-  long long place = blockIdx.x * (long long)THREADS + threadIdx.x;
-  if (place >= count) return;
-  State all = states[place];
-#pragma unroll 4
-  for (long long k = 1; k < parts; k++) merge(all, states[k * count + place]);
+  __shared__ State tree[HIGH][32];
+  int lane = threadIdx.x & 31, high = threadIdx.x / 32;
+  long long place = blockIdx.x * 32ll + lane;
+  State all = start();
+  if (place < count)
+    for (long long k = high; k < parts; k += HIGH)
+      merge(all, states[k * count + place]);
+  tree[high][lane] = all;
+  __syncthreads();
+  if (high || place >= count) return;
+  for (int k = 1; k < HIGH; k++) merge(all, tree[k][lane]);
   out[place] = store_target(result(all, number, root));
 }
 
