@@ -69,6 +69,8 @@ class Graph(Generic[P, R]):
         # To ask whether it is `Capturing` takes as long as half of all this.
         if device is None or not hasattr(backend, "captured"):
             return self._function(*arguments, **keywords)
+        if backend.is_capturing:  # becomes part of the graph around it
+            return self._function(*arguments, **keywords)
         key = (str(device), _key(given), *map(_lies, arrays))
         with self._lock:
             known = self._known.pop(key, None)

@@ -18,6 +18,7 @@ def test_info_names_versions_and_devices(capsys: pytest.CaptureFixture[str]) -> 
     assert np.__version__ in shown
     assert "auto, cpu" in shown
     assert "CPU engine" in shown
+    assert "CUDA" in shown and "CuPy" in shown
 
 
 @pytest.mark.parametrize(

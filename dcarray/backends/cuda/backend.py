@@ -20,13 +20,22 @@ from .blas import Blas
 from .building import Builder
 from .capture import Graph, captured
 from .convolution import Convolver
-from .driver import OUT_OF_MEMORY, count, failure, failures, lost, properties, runtime
+from .driver import (
+    OUT_OF_MEMORY,
+    count,
+    failure,
+    failures,
+    lost,
+    properties,
+    release_idle,
+    runtime,
+)
 from .exchange import borrowed
 from .functions import Function
 from .library import CudaLibrary, product
 from .memory import Block, DevicePool
 from .sorting import places_in_order
-from .streams import LEGACY, Stream, Streams
+from .streams import LEGACY, Stream, Streams, address_of
 from .transfers import Transfers
 
 __all__ = ["CudaBackend"]
@@ -150,6 +159,8 @@ class CudaBackend(GridBackend):
         except self._failures as error:
             code = getattr(error, "status", None)
             if code == OUT_OF_MEMORY:
+                if release_idle():
+                    return self._allocate(nbytes)
                 free, total = self._runtime.memGetInfo()
                 raise MemoryError(
                     f"{free} of the device's {total} bytes are free"
@@ -303,7 +314,12 @@ class CudaBackend(GridBackend):
         """A new stream, or somebody else's; see `Streaming`."""
         if foreign is None:
             return self.streams.new()
-        return self.streams.of(_address_of(foreign), foreign)
+        return self.streams.of(address_of(foreign), foreign)
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether what the caller launches is being captured."""
+        return self.streams.current.capture is not None
 
     def captured(self, function: Callable[[], Any]) -> tuple[Any, Graph]:
         """A graph of what a function launches; see `Capturing`."""
@@ -421,27 +437,3 @@ class CudaBackend(GridBackend):
                 else LaunchError
             )
             raise failure(error, self.device, kind) from None
-
-
-def _address_of(foreign: Any) -> int:
-    """The address of a stream, as the libraries for CUDA say it.
-
-    Raises
-    ------
-    TypeError
-        It is no stream.
-    """
-    if isinstance(foreign, int):
-        return foreign
-    protocol = getattr(foreign, "__cuda_stream__", None)
-    if protocol is not None:
-        found = protocol() if callable(protocol) else protocol
-        return int(found[1])
-    for name in ("cuda_stream", "ptr", "handle"):
-        found = getattr(foreign, name, None)
-        if found is not None:
-            return int(found)
-    raise TypeError(
-        f"stream: got {type(foreign).__name__}, takes a stream of CuPy or PyTorch, its "
-        "address, or an object with __cuda_stream__"
-    )

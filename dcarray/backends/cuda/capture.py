@@ -122,10 +122,11 @@ class Graph:
             return
         for block in self.own.values():
             block.writer = self._last
-        with contextlib.suppress(*failures()):
-            self._backend._enter()
-            runtime().graphExecDestroy(self._handle)
-        self._backend.streams.give_back(self._stream)
+        backend = self._backend
+        with contextlib.suppress(*backend._failures):
+            backend._enter()
+            backend._runtime.graphExecDestroy(self._handle)
+        backend.streams.give_back(self._stream)
 
 
 def captured(backend: CudaBackend, function: Callable[[], Any]) -> tuple[Any, Graph]:

@@ -17,6 +17,7 @@ __all__ = [
     "is_likely",
     "lost",
     "properties",
+    "release_idle",
     "runtime",
     "said",
 ]
@@ -152,6 +153,16 @@ def properties(index: int, device: str) -> dict[str, Any]:
             f"dcarray takes {LEAST[0]}.{LEAST[1]} or later"
         )
     return found
+
+
+def release_idle() -> bool:
+    """Have CuPy's own pool give back what it keeps on the device; whether it did."""
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    idle = int(pool.free_bytes())
+    pool.free_all_blocks()
+    return idle > 0
 
 
 def lost(code: int | None) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .capture import Capture
     from .memory import Block, Borrowed
 
-__all__ = ["Event", "Stream", "Streams"]
+__all__ = ["LEGACY", "Event", "Stream", "Streams", "address_of"]
 
 MOST = 32
 """Streams of our own on one device; the next one asked for is one of them again."""
@@ -375,3 +375,27 @@ class _Entered:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, failures()):
             raise failure(error, self._device) from None
+
+
+def address_of(foreign: Any) -> int:
+    """The address of a stream, as the libraries for CUDA say it.
+
+    Raises
+    ------
+    TypeError
+        It is no stream.
+    """
+    if isinstance(foreign, int):
+        return foreign
+    protocol = getattr(foreign, "__cuda_stream__", None)
+    if protocol is not None:
+        found = protocol() if callable(protocol) else protocol
+        return int(found[1])
+    for name in ("cuda_stream", "ptr", "handle"):
+        found = getattr(foreign, name, None)
+        if found is not None:
+            return int(found)
+    raise TypeError(
+        f"stream: got {type(foreign).__name__}, takes a stream of CuPy or PyTorch, its "
+        "address, or an object with __cuda_stream__"
+    )
