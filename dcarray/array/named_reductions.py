@@ -62,11 +62,12 @@ def reduction(
     if axes and dtype is None and initial is _missing and where is _missing:
         return _given_back(fused(x, op, axes, keep, temporary), out)
     with config(scalars="array"):
+        given = x
         if dtype is not None:
             x = calls.cast(type(x), x, np.dtype(dtype))
         if where is not _missing and where is not True:
             x = _masked(x, op, where, initial)
-        result = fused(x, op, axes, keep)
+        result = fused(x, op, axes, keep, temporary or x is not given)
         if initial is not _missing:
             result = calls.elementwise(
                 type(x),
@@ -160,7 +161,7 @@ def _number(x: ArrayState, axes: tuple[int, ...], keep: bool, where: Any) -> Any
     if not isinstance(mask, ArrayState):
         mask = cls._of_host(np.asarray(mask, np.bool), x._device)
     spread = moved(mask, lambda array: np.broadcast_to(array, x.shape))
-    return fused(calls.cast(cls, spread, np.dtype(np.intp)), SUM, axes, keep)
+    return fused(calls.cast(cls, spread, np.dtype(np.intp)), SUM, axes, keep, True)
 
 
 def mean(x: ArrayState, axis: Any, dtype: Any, out: Any, keep: bool, where: Any) -> Any:
@@ -188,11 +189,12 @@ def _mean(
     # Half precision is too coarse to add up in.
     wide = np.dtype(np.float32) if working == np.float16 else working
     number = _number(x, axes, keep, where)
+    given = x
     if x.dtype != wide:
         x = calls.cast(type(x), x, wide)
     if where is not _missing and where is not True:
         x = _masked(x, SUM, where, _missing)
-    result = _divided(fused(x, SUM, axes, keep), number)
+    result = _divided(fused(x, SUM, axes, keep, x is not given), number)
     return result if wide == working else calls.cast(type(x), result, working)
 
 
@@ -226,16 +228,13 @@ def variance(
             rest = float(max(number - ddof, 0))
             options = {"axes": axes, "keepdims": keep, "number": rest, "root": root}
             return _given_back(library(cls, VARIANCE, (x,), **options), out)
-        if x.dtype != wide:
-            x = calls.cast(cls, x, wide)
         middle = given_mean
         if middle is _missing:
-            middle = _mean(x, axes, None, True, where)
-        apart = calls.elementwise(cls, ops.SUBTRACT, (x, middle))
-        squares = _squared_length(apart)
+            middle = _mean(x, axes, wide, True, where)
+        squares = _squares(x, wide, middle)
         if where is not _missing and where is not True:
             squares = _masked(squares, SUM, where, _missing)
-        total = fused(squares, SUM, axes, keep)
+        total = fused(squares, SUM, axes, keep, True)
         if isinstance(number, ArrayState):
             rest = calls.elementwise(cls, ops.SUBTRACT, (number, ddof))
             rest = calls.elementwise(cls, ops.MAXIMUM, (rest, 0))
@@ -247,6 +246,17 @@ def variance(
         if wide != working:
             result = calls.cast(cls, result, working)
     return _given_back(result, out)
+
+
+def _squares(x: ArrayState, dtype: DType, middle: Any) -> ArrayState:
+    """Squares of the distances from the middle: nothing holds what they are made of."""
+    cls = type(x)
+    if x.dtype != dtype:
+        x = calls.cast(cls, x, dtype)
+    found: ArrayState = _squared_length(
+        calls.elementwise(cls, ops.SUBTRACT, (x, middle))
+    )
+    return found
 
 
 def _has(x: ArrayState, op: Op) -> bool:
