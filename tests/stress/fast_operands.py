@@ -32,8 +32,10 @@ EDGES = {
 
 def special(dtype: Any) -> HostArray:
     info = np.finfo(dtype)
+    least = info.smallest_subnormal
     found = [0.0, 1.0, 0.5, 2.0, 3.0, np.inf, np.nan, info.max, info.tiny, info.eps]
-    found += [info.smallest_subnormal, info.tiny / 3, 1 + info.eps, 1 - info.eps / 2]
+    found += [least, 2 * least, 5 * least, info.tiny / 3]
+    found += [1 + info.eps, 1 - info.eps / 2]
     one = np.array(found, dtype)
     return np.concatenate([one, -one])
 

@@ -216,9 +216,16 @@ def arctan2(y: Scalar, x: Scalar) -> Scalar:
     alike = is_infinite(x) and is_infinite(y)
     b = cast(1.0, x) if alike else absolute(x)
     a = cast(1.0, y) if alike else absolute(y)
-    # Sums that do not overflow, and a divisor that is not 0.
-    huge = pattern(cast(2.0**100 if is_single(x) else 2.0**1000, x))
-    scale = cast(0.25 if pattern(a) > huge or pattern(b) > huge else 1.0, x)
+    # Sums that do not overflow, products of subnormal numbers that keep their digits,
+    # and a divisor that is not 0.
+    if is_single(x):
+        huge, tiny, up = 2.0**100, 2.0**-100, 2.0**40
+    else:
+        huge, tiny, up = 2.0**1000, 2.0**-1000, 2.0**100
+    least = pattern(cast(tiny, x))
+    small = pattern(a) < least and pattern(b) < least
+    large = pattern(a) > pattern(cast(huge, x)) or pattern(b) > pattern(cast(huge, x))
+    scale = cast(0.25, x) if large else (cast(up, x) if small else cast(1.0, x))
     a = a * scale
     b = b * scale
     steep = pattern(a) > pattern(2.414213562373095 * b)
