@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..backends.registry import Device
+from ..backends.registry import Device, when_removed
 from ..config import current
 from ..dtypes import is_recordable
 from ..lazy import errstate, execute, graph
@@ -111,6 +111,7 @@ def record_quickly(op: Op, *operands: Any) -> Any:
             return None
         if named or form.plain:
             if len(known) > 1 << 14:
+                forget()
                 known.clear()
             known[name] = form
     given: Any = sources
@@ -232,3 +233,12 @@ def _form(
 def _kind(kind: Any) -> Any:
     """A number's type as the dtype rules take it."""
     return kind if kind in (int, float, complex) else np.dtype(kind)
+
+
+def forget(label: str = "") -> None:
+    """Look again which dtypes devices have: one may come back as another one."""
+    for form in list(_on_devices.values()):
+        form.device = None
+
+
+when_removed(forget)

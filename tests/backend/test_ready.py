@@ -11,7 +11,12 @@ import pytest
 
 import dcarray as dc
 from dcarray.backends.registry import install, remove
-from dcarray.errors import DeviceError, LaunchError, OutOfMemoryError
+from dcarray.errors import (
+    DeviceError,
+    LaunchError,
+    OutOfMemoryError,
+    UnsupportedError,
+)
 from dcarray.kernel.nodes import Kernel
 from dcarray.lazy import route
 from dcarray.profile import counters
@@ -396,6 +401,18 @@ def test_a_new_backend_of_the_same_label(device: Device) -> None:
     first, again = twice(other, lambda: on(other, F4) + 1)
     np.testing.assert_array_equal(first, again)
     assert len(other.launched) == 2
+
+
+def test_a_new_backend_that_lacks_a_dtype(device: Device) -> None:
+    host = np.arange(1, 5, dtype=np.int32)
+    a = on(device, host)  # of the host until it is needed
+    twice(device, lambda: on(device, host) / on(device, host))
+    remove(device.device)
+    other = Device()
+    other.supported = device.supported - {np.dtype(np.float64)}
+    install(other)
+    with pytest.raises(UnsupportedError, match="float64"):
+        a / a
 
 
 def test_errors_of_numpy_do_not_reach_a_device(device: Device) -> None:
