@@ -52,6 +52,8 @@ class Runtime:
         What was called, and on which stream; the other functions are not told.
     limit : int
         Bytes of the device.
+    events : int
+        How many there are.
     """
 
     CUDARuntimeError = CUDARuntimeError
@@ -64,6 +66,7 @@ class Runtime:
     def __init__(self) -> None:
         self.log: list[tuple[str, int]] = []
         self.limit = 1 << 30
+        self.events = 0
         self._blocks: dict[int, Any] = {}
         self._used = 0
         self._last = 100
@@ -75,11 +78,20 @@ class Runtime:
         self._last += 16
         return self._last
 
+    def _destroy(self, event: int) -> None:
+        self.events -= 1
+
+    def _event(self, *_: Any) -> int:
+        self.events += 1
+        return self._new()
+
     def _nothing(self, *_: Any) -> int:
         return 0
 
-    eventCreate = eventCreateWithFlags = streamCreateWithFlags = _new
-    setDevice = eventQuery = eventSynchronize = eventDestroy = streamQuery = _nothing
+    streamCreateWithFlags = _new
+    eventCreate = eventCreateWithFlags = _event
+    eventDestroy = _destroy
+    setDevice = eventQuery = eventSynchronize = streamQuery = _nothing
 
     def getDeviceCount(self) -> int:
         return 1

@@ -291,6 +291,7 @@ def test_large_arrays_go_straight(
     x = dc.asarray(host, device=DEVICE)
     host[...] = 0
     assert runtime.log.count(("copy", 0)) == 7
+    events = runtime.events
     buffer = x._bind().value.buffer
     assert buffer is not None and buffer.valid_devices() == [DEVICE]
     out = dc.pinned_empty(host.shape, "u1")
@@ -299,6 +300,7 @@ def test_large_arrays_go_straight(
     assert buffer.valid_devices() == [DEVICE]
     there = x.to_device("cpu")
     assert there.device == "cpu" and np.array_equal(there, wanted)
+    assert runtime.events <= events + 2  # those of the last transfer
     with pytest.raises(ValueError, match="shape"):
         x.get(out=out[1:])
 

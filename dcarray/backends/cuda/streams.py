@@ -47,6 +47,7 @@ class Event:
     def __init__(self, home: Streams) -> None:
         self._home = home
         with home.entered():
+            home.destroy_dropped()
             self.handle = int(runtime().eventCreate())
 
     def __del__(self) -> None:
@@ -129,9 +130,9 @@ class Stream:
         with self._home.entered():
             runtime().streamSynchronize(self.pointer)
 
-    def record(self) -> Event:
-        """An event after what it was given until now."""
-        event = Event(self._home)
+    def record(self, again: Event | None = None) -> Event:
+        """An event after what it was given until now; one that there is, if given."""
+        event = again or Event(self._home)
         with self._home.entered():
             runtime().eventRecord(event.handle, self.pointer)
         return event
@@ -190,6 +191,12 @@ class Streams:
     def entered(self) -> _Entered:
         """The device is that of the calling thread, and errors are dcarray's."""
         return _Entered(self.device, self._enter)
+
+    def destroy_dropped(self) -> None:
+        """Destroy the events that nobody has any more."""
+        with self._lock:
+            while self._dropped:
+                runtime().eventDestroy(self._dropped.pop())
 
     # ----------------------------------------------------------------------- streams
     @property
@@ -276,8 +283,7 @@ class Streams:
                 self._event = int(runtime().eventCreateWithFlags(flags))
             runtime().eventRecord(self._event, before.pointer)
             runtime().streamWaitEvent(after.pointer, self._event)
-            while self._dropped:
-                runtime().eventDestroy(self._dropped.pop())
+            self.destroy_dropped()
 
     def reading(self, block: Block | Borrowed, stream: Stream) -> None:
         """A stream is going to read a block."""

@@ -97,16 +97,18 @@ class Transfers:
         for number, start in enumerate(range(0, host.size, CHUNK)):
             piece = self._pieces[number % 2]
             part = host[start : start + CHUNK]
-            events[number % 2].synchronize()
+            if number > 1:
+                events[number % 2].synchronize()
             self._copy(piece, part)
             target = pointer + start
             source = piece.ctypes.data
             runtime().memcpyAsync(target, source, part.size, kind, stream.pointer)
-            events[number % 2] = stream.record()
+            stream.record(events[number % 2])
         for event in events:
             event.synchronize()
 
     def _down(self, host: HostArray, pointer: int, stream: Stream) -> None:
+        events = [stream.record(), stream.record()]
         kind = runtime().memcpyDeviceToHost
         waiting: Any = None
         for number, start in enumerate(range(0, host.size, CHUNK)):
@@ -115,10 +117,10 @@ class Transfers:
             target = piece.ctypes.data
             source = pointer + start
             runtime().memcpyAsync(target, source, part.size, kind, stream.pointer)
-            event = stream.record()
+            stream.record(events[number % 2])
             if waiting is not None:
                 self._finish(*waiting)
-            waiting = (event, part, piece)
+            waiting = (events[number % 2], part, piece)
         if waiting is not None:
             self._finish(*waiting)
 
