@@ -73,7 +73,9 @@ def sum(
         Which elements count.
     """
     if isinstance(a, DeviceArray):
-        return a.sum(axis, dtype, out, keepdims, initial, where)
+        held = [a]
+        del a  # see `fused.is_temporary`
+        return held.pop().sum(axis, dtype, out, keepdims, initial, where)
     return on_host(DeviceArray, np.sum, a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -89,7 +91,9 @@ def prod(
 ) -> Any:
     """Product of the elements over ``axis``, as `numpy.prod`."""
     if isinstance(a, DeviceArray):
-        return a.prod(axis, dtype, out, keepdims, initial, where)
+        held = [a]
+        del a  # see `fused.is_temporary`
+        return held.pop().prod(axis, dtype, out, keepdims, initial, where)
     return on_host(DeviceArray, np.prod, a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -104,7 +108,9 @@ def max(
 ) -> Any:
     """Largest element along ``axis``; a NaN among them wins.  As `numpy.max`."""
     if isinstance(a, DeviceArray):
-        return a.max(axis, out, keepdims, initial, where)
+        held = [a]
+        del a  # see `fused.is_temporary`
+        return held.pop().max(axis, out, keepdims, initial, where)
     return on_host(DeviceArray, np.max, a, axis, out, keepdims, initial, where)
 
 
@@ -119,7 +125,9 @@ def min(
 ) -> Any:
     """Smallest element along ``axis``; a NaN among them wins.  As `numpy.min`."""
     if isinstance(a, DeviceArray):
-        return a.min(axis, out, keepdims, initial, where)
+        held = [a]
+        del a  # see `fused.is_temporary`
+        return held.pop().min(axis, out, keepdims, initial, where)
     return on_host(DeviceArray, np.min, a, axis, out, keepdims, initial, where)
 
 
@@ -138,7 +146,9 @@ def any(
 ) -> Any:
     """Whether an element along ``axis`` is true, as `numpy.any`."""
     if isinstance(a, DeviceArray):
-        return a.any(axis, out, keepdims, where=where)
+        held = [a]
+        del a  # see `fused.is_temporary`
+        return held.pop().any(axis, out, keepdims, where=where)
     return on_host(DeviceArray, np.any, a, axis, out, keepdims, where=where)
 
 
@@ -153,7 +163,9 @@ def all(
 ) -> Any:
     """Whether all elements along ``axis`` are true, as `numpy.all`."""
     if isinstance(a, DeviceArray):
-        return a.all(axis, out, keepdims, where=where)
+        held = [a]
+        del a  # see `fused.is_temporary`
+        return held.pop().all(axis, out, keepdims, where=where)
     return on_host(DeviceArray, np.all, a, axis, out, keepdims, where=where)
 
 
@@ -169,7 +181,9 @@ def mean(
 ) -> Any:
     """Arithmetic mean along ``axis``, as `numpy.mean`."""
     if isinstance(a, DeviceArray):
-        return a.mean(axis, dtype, out, keepdims, where=where)
+        held = [a]
+        del a  # see `fused.is_temporary`
+        return held.pop().mean(axis, dtype, out, keepdims, where=where)
     return on_host(DeviceArray, np.mean, a, axis, dtype, out, keepdims, where=where)
 
 

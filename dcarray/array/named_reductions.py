@@ -164,8 +164,16 @@ def _number(x: ArrayState, axes: tuple[int, ...], keep: bool, where: Any) -> Any
     return fused(calls.cast(cls, spread, np.dtype(np.intp)), SUM, axes, keep, True)
 
 
-def mean(x: ArrayState, axis: Any, dtype: Any, out: Any, keep: bool, where: Any) -> Any:
-    """`numpy.mean`."""
+def mean(
+    x: ArrayState,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keep: bool,
+    where: Any,
+    temporary: bool = False,
+) -> Any:
+    """`numpy.mean`; ``temporary`` is what `is_temporary` says of ``x``."""
     if not x.size:
         return _of_nothing(x, np.mean, axis, out, keepdims=keep, dtype=dtype)
     axes = _averaged_axes(axis, x.ndim, where)
@@ -178,12 +186,17 @@ def mean(x: ArrayState, axis: Any, dtype: Any, out: Any, keep: bool, where: Any)
         ):
             result = library(type(x), MEAN, (x,), axes=axes, keepdims=keep)
         else:
-            result = _mean(x, axes, dtype, keep, where)
+            result = _mean(x, axes, dtype, keep, where, temporary)
     return _given_back(result, out)
 
 
 def _mean(
-    x: ArrayState, axes: tuple[int, ...], dtype: Any, keep: bool, where: Any
+    x: ArrayState,
+    axes: tuple[int, ...],
+    dtype: Any,
+    keep: bool,
+    where: Any,
+    temporary: bool = False,
 ) -> Any:
     working = _working_dtype(x, dtype)
     # Half precision is too coarse to add up in.
@@ -194,7 +207,7 @@ def _mean(
         x = calls.cast(type(x), x, wide)
     if where is not _missing and where is not True:
         x = _masked(x, SUM, where, _missing)
-    result = _divided(fused(x, SUM, axes, keep, x is not given), number)
+    result = _divided(fused(x, SUM, axes, keep, temporary or x is not given), number)
     return result if wide == working else calls.cast(type(x), result, working)
 
 

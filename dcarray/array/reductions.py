@@ -164,7 +164,8 @@ def mean(
     """`numpy.mean`."""
     keep = bool(keepdims) if keepdims is not _missing else False
     if x._device.kind not in ("auto", "cpu"):
-        return named_reductions.mean(x, axis, dtype, out, keep, where)
+        temporary = is_temporary(sys.getrefcount(x), x)
+        return named_reductions.mean(x, axis, dtype, out, keep, where, temporary)
     if _averages(x, {"dtype": dtype, "where": where}, out):
         axes = normalised_axes(axis, x.ndim)
         temporary = is_temporary(sys.getrefcount(x), x)

@@ -48,3 +48,20 @@ def test_masked() -> None:
     assert sum(groups) // COUNT == read // COUNT
     want = [x.sum(where=mask), x.mean(where=mask)]
     np.testing.assert_allclose([y.get() for y in found], want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("device", ["auto", DEVICE])
+@pytest.mark.parametrize("name", ["sum", "mean", "max"])
+def test_operands_that_nobody_keeps(device: str, name: str) -> None:
+    function = getattr(dc, name)
+    x = dc.asarray(np.ones(COUNT, np.float32), device=device)
+    with dc.config(lazy="always"):
+        for call in (lambda: function(x * 2), lambda: getattr(x * 2, name)()):
+            with dc.profile() as seen:
+                found = call()
+            groups = [row["nbytes"] for row in seen.table() if row["kind"] == "group"]
+            assert sum(groups) // COUNT == x.dtype.itemsize
+            assert float(found) == getattr(np.full(COUNT, 2, np.float32), name)()
+        kept = x * 2
+        assert float(function(kept)) == float(function(kept))
+        assert not kept._is_pending()
