@@ -30,6 +30,11 @@ EDGES = {
 }
 
 
+NEAR_PI = (45.553093477052, 14461176.67027838, 252.89820861816406, 52516.43359375)
+"""The doubles below 2**40, and the floats below 2**16, that are nearest to multiples of
+pi / 2: from continued fractions of pi / 2**k."""
+
+
 def special(dtype: Any) -> HostArray:
     info = np.finfo(dtype)
     least = info.smallest_subnormal
@@ -45,6 +50,7 @@ def one_side(name: str, dtype: Any, seed: int, n: int) -> HostArray:
     size = np.dtype(dtype).itemsize
     near = np.array(EDGES.get(name, (0.70710678, 1.41421356)))[:, np.newaxis]
     parts = [
+        np.array(NEAR_PI),
         rng.integers(0, 2 ** (8 * size) - 1, n, f"u{size}").view(dtype),
         rng.uniform(-1, 1, n),
         rng.uniform(-30, 30, n),

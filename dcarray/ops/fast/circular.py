@@ -38,7 +38,7 @@ from .coefficients import (
     THREE_QUARTERS_PI_DOUBLE,
     THREE_QUARTERS_PI_SINGLE,
 )
-from .parts import is_infinite, magic, magnitude, pattern, polynomial, whole
+from .parts import is_infinite, is_tiny, magic, magnitude, pattern, polynomial, whole
 
 __all__ = ["arccos", "arcsin", "arctan", "arctan2", "cos", "sin", "tan"]
 
@@ -49,11 +49,6 @@ TAN_PI_8 = 0.41421356237309503
 def is_far(x: Scalar) -> Scalar:
     """Whether the reduction is not good enough, or there is none: infinity and NaN."""
     return magnitude(x) >= pattern(cast(2.0**16 if is_single(x) else 2.0**40, x))
-
-
-def is_tiny(x: Scalar) -> Scalar:
-    """Whether x**2 is nothing beside 1."""
-    return magnitude(x) < pattern(cast(2.0**-13 if is_single(x) else 2.0**-28, x))
 
 
 def negated(x: Scalar, condition: Scalar) -> Scalar:

@@ -34,6 +34,7 @@ from .coefficients import (
 )
 from .parts import (
     clamped,
+    is_tiny,
     magnitude,
     pattern,
     polynomial,
@@ -137,11 +138,6 @@ def parts(a: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     d_rest = fma(t, s, d * c) + ((up - d) - down)
     t_rest = fma(d, s, t * c) + ((up - t) + down)
     return d, d_rest, t, t_rest
-
-
-def is_tiny(x: Scalar) -> Scalar:
-    """Whether x**2 is nothing beside 1."""
-    return magnitude(x) < pattern(cast(2.0**-13 if is_single(x) else 2.0**-28, x))
 
 
 def sinh(x: Scalar) -> Scalar:

@@ -26,6 +26,7 @@ from ...kernel.language import (
 __all__ = [
     "clamped",
     "is_infinite",
+    "is_tiny",
     "magic",
     "magnitude",
     "number",
@@ -73,6 +74,11 @@ def clamped(x: Scalar, limit: Scalar) -> Scalar:
         both = as_unsigned(right) if as_unsigned(right) < bottom else bottom
         return bits_to_float(both)
     return copysign(cast(limit, x), x) if magnitude(x) > pattern(cast(limit, x)) else x
+
+
+def is_tiny(x: Scalar) -> Scalar:
+    """Whether x**2 is nothing beside 1."""
+    return magnitude(x) < pattern(cast(2.0**-13 if is_single(x) else 2.0**-28, x))
 
 
 def is_infinite(x: Scalar) -> Scalar:
