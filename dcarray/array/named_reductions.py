@@ -179,7 +179,8 @@ def mean(
     axes = _averaged_axes(axis, x.ndim, where)
     with config(scalars="array"):
         if (
-            (where is _missing or where is True)
+            axes
+            and (where is _missing or where is True)
             and x.dtype == _working_dtype(x, dtype)
             and not x._is_pending()  # what is pending is better reduced at once
             and _has(x, MEAN)
@@ -233,7 +234,8 @@ def variance(
     with config(scalars="array"):
         number = _number(x, axes, keep, where)
         if (
-            given_mean is _missing
+            axes
+            and given_mean is _missing
             and not isinstance(number, ArrayState)
             and x.dtype == working
             and _has(x, VARIANCE)

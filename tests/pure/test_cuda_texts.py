@@ -26,10 +26,8 @@ FOLDS = [rows._ROWS, rows._COLUMNS, rows._MERGED, rows._MERGED_BY_GROUP]
 F2, F4, F8, I8 = map(np.dtype, ("f2", "f4", "f8", "i8"))
 TEXTS = {
     "scan": (scanning.scan_text("cumulative_sum", F2, F4), [rows._SCAN]),
-    "wide scan": (scanning.scan_text("cumulative_min", I8, I8), [rows._SCAN]),
     "place": (folding.place_text(F2, True), FOLDS),
     "variance": (folding.variance_text(F8, F8), FOLDS),
-    "softmax": (normal.row_text("softmax", F2, 64, 2, 0), [rows._ROW]),
     "norm": (normal.row_text("layer_norm", F4, 64, 1, 3), [rows._ROW]),
     "mask": (
         choosing.mask_text(16),

@@ -1,0 +1,112 @@
+"""Rows of our own texts in CUDA C++, on the host."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from dcarray.backends.cuda import picking, rows
+from dcarray.backends.cuda.raw import Raw
+from dcarray.backends.grid import GridView
+
+from ..cuda_emulator import EmulatedDevice, compiler
+
+pytestmark = [
+    pytest.mark.skipif(compiler() is None, reason="needs g++"),
+    pytest.mark.long,
+]
+
+RNG = np.random.default_rng(5)
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Raw:
+    return Raw(cast(Any, EmulatedDevice(tmp_path_factory.mktemp("cuda"))))
+
+
+def put(raw: Raw, x: Any) -> GridView:
+    view = raw.new(x.shape, x.dtype)
+    view.memory.seen_as(x.dtype)[: x.size] = x.reshape(-1)
+    return view
+
+
+def get(found: GridView | None) -> Any:
+    assert found is not None
+    flat = found.memory.seen_as(found.dtype)
+    shape, strides = found.shape, found.layout.strides
+    return np.lib.stride_tricks.as_strided(flat, shape, strides).copy()
+
+
+def call(raw: Raw, name: str, *hosts: Any, **options: Any) -> Any:
+    """A row twice: its launches, and these again."""
+    first, again = (
+        get(raw.call(name, rows.TABLE[name], [put(raw, x) for x in hosts], options))
+        for _ in range(2)
+    )
+    assert np.array_equal(first, again)
+    return again
+
+
+def test_running_sums(raw: Raw) -> None:
+    host = RNG.integers(-9, 9, (2, 8204)).astype("i4")
+    got = call(raw, "cumulative_sum", host, axis=1)
+    assert np.array_equal(got, np.cumsum(host, axis=1))
+
+
+def test_places(raw: Raw) -> None:
+    for shape in ((40, 33), (2, 300, 5), (9001,)):
+        host = RNG.random(shape).astype("f4")
+        host[RNG.random(shape) < 0.01] = np.nan
+        for axis in range(len(shape)):
+            row = rows.TABLE["argmax"]
+            found = raw.call("argmax", row, [put(raw, host)], {"axis": axis})
+            if found is not None:
+                assert np.array_equal(get(found), host.argmax(axis))
+
+
+def test_variances(raw: Raw) -> None:
+    host = (RNG.random((300, 40)) + 10).astype("f4")
+    options = {"keepdims": False, "root": True}
+    for axes in ((0,), (0, 1)):
+        number = float(np.prod([host.shape[k] for k in axes]))
+        got = call(raw, "variance", host, axes=axes, number=number, **options)
+        np.testing.assert_allclose(got, host.astype("f8").std(axes), rtol=1e-5)
+
+
+def test_norms(raw: Raw) -> None:
+    host = RNG.standard_normal((3, 1002)).astype("f4")
+    weight, bias = (RNG.random(1002).astype("f4") for _ in range(2))
+    got = call(raw, "nn.layer_norm", host, weight, bias, epsilon=1e-5)
+    wide = host.astype("f8")
+    apart = wide - wide.mean(1, keepdims=True)
+    want = apart / np.sqrt(wide.var(1, keepdims=True) + 1e-5) * weight + bias
+    np.testing.assert_allclose(got, want, atol=2e-5)
+
+
+def test_masks(raw: Raw) -> None:
+    for size in (1, 15, 4097):
+        host, mask = RNG.random(size).astype("f4"), RNG.random(size) > 0.6
+        found = picking.chosen(raw, put(raw, mask), put(raw, host))
+        assert np.array_equal(get(found), host[mask])
+
+
+def test_indices(raw: Raw) -> None:
+    host = RNG.random((5, 7, 2)).astype("f2")
+    for axis, length in enumerate(host.shape):
+        places = RNG.integers(-length, length, (3, 5))
+        options = {"axis": axis, "mode": "raise"}
+        x = put(raw, host)
+        got = get(picking.TABLE["take"](raw, x, put(raw, places), **options))
+        assert np.array_equal(got, np.take(host, places, axis=axis))
+        with pytest.raises(IndexError, match=f"index {length} is out of bounds"):
+            picking.TABLE["take"](raw, x, put(raw, places * 0 + length), **options)
+
+
+def test_places_in_an_ordered_axis(raw: Raw) -> None:
+    host, values = np.sort(RNG.random(3001)).astype("f4"), RNG.random(99).astype("f4")
+    host[-5:], values[3] = np.nan, np.nan
+    row = picking.TABLE["searchsorted"]
+    got = get(row(raw, put(raw, host), put(raw, values)))
+    assert np.array_equal(got, np.searchsorted(host, values))
