@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..array import DeviceArray
-from .conversion import placed, unwrapped
+from ..backends.registry import AUTO, Device
+from .conversion import chosen_device, placed, unwrapped
 from .coverage import fallback, native
 
 __all__ = [
@@ -29,22 +30,25 @@ __all__ = [
 
 
 def _read(function: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy's function, whose results become `DeviceArray`s."""
+    """NumPy's function, whose results become `DeviceArray`s, on a device if one is
+    given as ``device``."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
         keywords.pop("like", None)
+        device = keywords.pop("device", None)
+        target = None if device is None else chosen_device(device)
         result = function(*arguments, **keywords)
         if type(result) in (list, tuple):
-            return type(result)([_placed(item) for item in result])
-        return _placed(result)
+            return type(result)([_placed(item, target) for item in result])
+        return _placed(result, target)
 
     call.__module__ = "dcarray"
     return native(call)
 
 
-def _placed(result: Any) -> Any:
-    return placed(result) if type(result) is np.ndarray else result
+def _placed(result: Any, device: Device | None) -> Any:
+    return placed(result, device) if type(result) is np.ndarray else result
 
 
 def _written(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,6 +70,7 @@ def frombuffer(
     count: Any = -1,
     offset: Any = 0,
     *,
+    device: str | Device | None = None,
     like: Any = None,
 ) -> DeviceArray:
     """An array on the memory of a buffer, which stays shared.
@@ -78,10 +83,16 @@ def frombuffer(
         Number of elements; -1 takes all.
     offset : int
         Bytes to skip.
+    device : str or Device, optional
+        A named one gets a copy.
     like : object
         Taken and ignored.
     """
-    return DeviceArray._of_shared(np.frombuffer(buffer, dtype, count, offset))
+    host = np.frombuffer(buffer, dtype, count, offset)
+    target = AUTO if device is None else chosen_device(device)
+    if target.is_named:
+        return placed(host.copy(), target)
+    return DeviceArray._of_shared(host, target)
 
 
 fromfile = _read(np.fromfile)

@@ -158,6 +158,8 @@ def logspace(
     base: Any = 10.0,
     dtype: Any = None,
     axis: Any = 0,
+    *,
+    device: str | Device | None = None,
 ) -> Any:
     """``base`` to the power of evenly spaced exponents; see `linspace`."""
     result = np.logspace(
@@ -169,7 +171,7 @@ def logspace(
         dtype,
         axis,
     )
-    return _spaced(result, _device(None, start, stop, base), dtype)
+    return _spaced(result, _device(device, start, stop, base), dtype)
 
 
 @native
@@ -180,12 +182,14 @@ def geomspace(
     endpoint: bool = True,
     dtype: Any = None,
     axis: Any = 0,
+    *,
+    device: str | Device | None = None,
 ) -> Any:
     """Values from ``start`` to ``stop`` with a constant ratio; see `linspace`."""
     result = np.geomspace(
         unwrapped(start), unwrapped(stop), unwrapped(num), endpoint, dtype, axis
     )
-    return _spaced(result, _device(None, start, stop), dtype)
+    return _spaced(result, _device(device, start, stop), dtype)
 
 
 @native
@@ -220,9 +224,15 @@ def eye(
 
 
 @native
-def identity(n: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
+def identity(
+    n: Any,
+    dtype: Any = None,
+    *,
+    device: str | Device | None = None,
+    like: Any = None,
+) -> DeviceArray:
     """A square matrix with ones on its main diagonal."""
-    return placed(np.identity(unwrapped(n), dtype))
+    return eye(n, dtype=dtype, device=device)
 
 
 @native
@@ -232,10 +242,13 @@ def tri(
     k: Any = 0,
     dtype: Any = float,
     *,
+    device: str | Device | None = None,
     like: Any = None,
 ) -> DeviceArray:
     """Ones at and below a diagonal, zeros above it; parameters as for `eye`."""
-    return placed(np.tri(unwrapped(N), unwrapped(M), unwrapped(k), dtype))
+    target = chosen_device(device)
+    wanted = default_dtype(float, target) if dtype in (None, float) else dtype
+    return placed(np.tri(unwrapped(N), unwrapped(M), unwrapped(k), wanted), target)
 
 
 def _part(m: Any, k: Any, lower: bool) -> Any:
@@ -354,16 +367,30 @@ def meshgrid(
 
 
 @native
-def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+def indices(
+    dimensions: Any,
+    dtype: Any = int,
+    sparse: bool = False,
+    *,
+    device: str | Device | None = None,
+) -> Any:
     """The index of each place along each axis, as `numpy.indices`."""
-    found = _numpy.indices(tuple(unwrapped(dimensions)), dtype, sparse)
+    target = chosen_device(device)
+    wanted = default_dtype(float, target) if dtype is float else dtype
+    found = _numpy.indices(tuple(unwrapped(dimensions)), wanted, sparse)
     if sparse:
-        return tuple([placed(np.array(item)) for item in found])
-    return placed(found)
+        return tuple([placed(np.array(item), target) for item in found])
+    return placed(found, target)
 
 
 def fromfunction(
-    function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+    function: Any,
+    shape: Any,
+    *,
+    dtype: Any = float,
+    device: str | Device | None = None,
+    like: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """What ``function`` gives for arrays of the indices along each axis."""
-    return function(*indices(shape, dtype), **kwargs)
+    return function(*indices(shape, dtype, device=device), **kwargs)

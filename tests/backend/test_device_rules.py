@@ -123,6 +123,31 @@ def test_to_device(device: SimulatedDevice) -> None:
         assert x.device == device.label
 
 
+def test_everything_that_makes_arrays_takes_a_device(device: SimulatedDevice) -> None:
+    numbers = b"\1\2\3\4"
+    calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+        ("logspace", (0, 1, 3), {}),
+        ("geomspace", (1, 2, 3), {}),
+        ("identity", (3,), {}),
+        ("tri", (3,), {}),
+        ("indices", ((2, 3),), {}),
+        ("fromfunction", (lambda i, j: i + j, (2, 3)), {}),
+        ("frombuffer", (numbers,), {"dtype": np.uint8}),
+        ("fromiter", ([1, 2], float), {}),
+        ("fromstring", ("1 2",), {"sep": " "}),
+        ("loadtxt", (["1 2", "3 4"],), {}),
+        ("genfromtxt", (["1 2", "3 4"],), {}),
+    ]
+    for name, given, options in calls:
+        made = getattr(dc, name)(*given, device=device.label, **options)
+        assert made.device == device.label, name
+        want = getattr(np, name)(*given, **options)
+        assert made.dtype == want.dtype
+        np.testing.assert_allclose(made.get(), want)
+        with dc.config(device=device.label):
+            assert getattr(dc, name)(*given, device="cpu", **options).device == "cpu"
+
+
 def test_what_is_no_device() -> None:
     x = dc.ones(2)
     for given in (3, 1.5, b"cpu", ("cpu",)):
