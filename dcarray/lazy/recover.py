@@ -87,7 +87,7 @@ def _run(
 def _first_that_can(
     attempt: Callable[[Backend], None],
     work: route.Work,
-    order: Sequence[str],
+    order: list[str],
     labels: Sequence[str],
 ) -> str:
     last: Exception | None = None
@@ -104,6 +104,7 @@ def _first_that_can(
                 lose(label)
             logger().warning("%s failed on %s: %s", work.name, label, error)
             last = without_locals(error)
+            order[-1:-1] = [one for one in _instead(backend, error) if one not in order]
         except UnsupportedError as error:
             if label == "cpu":
                 raise
@@ -112,6 +113,12 @@ def _first_that_can(
             return label
     assert last is not None
     raise last
+
+
+def _instead(backend: Backend, error: DeviceError) -> list[str]:
+    """Devices that may do what one cannot compile; the CPU comes behind them."""
+    ask: Any = getattr(backend, "instead", None)
+    return [] if ask is None or not isinstance(error, CompileError) else ask()
 
 
 def without_locals(error: Exception) -> Exception:

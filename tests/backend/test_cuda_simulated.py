@@ -11,6 +11,8 @@ import pytest
 
 import dcarray as dc
 from dcarray.backends.registry import backend_for, counted
+from dcarray.errors import CompileError
+from dcarray.testing import SimulatedDevice
 from tests.cuda_simulator import Runtime, installed
 from tests.interop.test_dlpack_devices import Consumer
 
@@ -328,6 +330,37 @@ def test_memory_that_cupy_keeps_is_taken_back(
         y = x + 1
         assert y.get().tolist() == [2] * 1000
     assert not runtime.theirs.idle and not seen.of_kind("spill")
+
+
+def test_without_a_compiler_another_device_computes(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dcarray.backends.cuda import backend as module
+
+    def build(self: Any, text: str, kernel: Any) -> Any:
+        self._builder.lacks_compiler = True
+        raise CompileError("no NVRTC", device=DEVICE)
+
+    x = on_gpu(A)
+    assert backend().instead() == []
+    monkeypatch.setattr(module.CudaBackend, "build", build)
+    with SimulatedDevice() as device:
+        monkeypatch.setattr(module.CudaBackend, "instead", lambda self: [device.label])
+        with dc.profile() as seen:
+            y = dc.hypot(x, 3)
+            assert np.allclose(y.get(), np.hypot(A, 3)) and y.device == DEVICE
+    assert [event.device for event in seen.fallbacks] == [device.label]
+    with dc.profile() as seen:
+        monkeypatch.setattr(module.CudaBackend, "instead", lambda self: [])
+        assert np.allclose(dc.hypot(x, 4).get(), np.hypot(A, 4))
+    assert [event.device for event in seen.fallbacks] == ["cpu"]
+    with dc.config(fallback="error"), pytest.raises(CompileError):
+        dc.hypot(x, x).get()
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "counted", lambda kind: 2)
+    monkeypatch.setattr(module, "is_nvidia", lambda label: label == "opencl:1")
+    assert backend().instead() == ["opencl:1"]
+    backend()._builder.lacks_compiler = False
 
 
 # --------------------------------------------------------------------------- exchange

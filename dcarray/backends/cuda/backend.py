@@ -16,6 +16,7 @@ from ..base import DeviceProperties, Rates, Start
 from ..grid import GridBackend, GridView, Limits
 from ..grid.tuning import group_items
 from ..recording import Entry
+from ..registry import counted
 from .blas import Blas
 from .building import Builder
 from .capture import Graph, captured
@@ -25,6 +26,7 @@ from .driver import (
     count,
     failure,
     failures,
+    is_nvidia,
     lost,
     properties,
     release_idle,
@@ -352,6 +354,14 @@ class CudaBackend(GridBackend):
             return self._builder.function(text, kernel)
         except self._failures as error:
             raise failure(error, self.device, kernel=kernel.name) from None
+
+    def instead(self) -> list[str]:
+        """Devices for what cannot be compiled because there is no compiler: the GPUs of
+        this vendor as OpenCL has them."""
+        if not self._builder.lacks_compiler:
+            return []
+        found = [f"opencl:{number}" for number in range(counted("opencl"))]
+        return [label for label in found if is_nvidia(label)]
 
     def build_ahead(self, entry: Entry) -> None:
         """Put a kernel of a record on disk; see `Builder.build_ahead`."""

@@ -22,6 +22,11 @@ NO_COMPILER = (AssertionError, ImportError, OSError, RuntimeError)
 class Builder:
     """Makes functions for one device.
 
+    Attributes
+    ----------
+    lacks_compiler : bool
+        Whether something was not on disk, and NVRTC could not be found.
+
     Parameters
     ----------
     device : str
@@ -32,6 +37,7 @@ class Builder:
 
     def __init__(self, device: str, capability: tuple[int, int]) -> None:
         self._device = device
+        self.lacks_compiler = False
         self._options = (
             f"--gpu-architecture=sm_{capability[0]}{capability[1]}",
             "--std=c++17",
@@ -97,6 +103,7 @@ class Builder:
         try:
             program = nvrtc.createProgram(text, f"{name}.cu", (), ())
         except NO_COMPILER as error:
+            self.lacks_compiler = True
             hint = "install nvidia-cuda-nvrtc or CUDA's toolkit"
             raise CompileError(f"no NVRTC: {error}", hint=hint, **facts) from None
         try:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from ...errors import DeviceError, DeviceLostError, LaunchError, UnsupportedError
+from ..registry import Device
 
 __all__ = [
     "LEAST",
@@ -15,6 +16,7 @@ __all__ = [
     "failure",
     "failures",
     "is_likely",
+    "is_nvidia",
     "lost",
     "properties",
     "release_idle",
@@ -153,6 +155,15 @@ def properties(index: int, device: str) -> dict[str, Any]:
             f"dcarray takes {LEAST[0]}.{LEAST[1]} or later"
         )
     return found
+
+
+def is_nvidia(label: str) -> bool:
+    """Whether a device of another kind is one of this vendor's, and works."""
+    try:
+        found = Device(label).properties()
+    except DeviceError:
+        return False
+    return "nvidia" in found.vendor.lower() and found.status == "ok"
 
 
 def release_idle() -> bool:
