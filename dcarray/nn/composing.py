@@ -87,9 +87,9 @@ def by_row(op: Op, x: Any, axes: Any, *others: Any, **options: Any) -> Any:
     *others : DeviceArray or None
         Further operands, as long as a row.
     """
-    if x._device.kind in ("auto", "cpu") or x.dtype.char not in "efd" or not x.size:
+    if x._device.kind in ("auto", "cpu") or x.dtype.char not in "efd":
         return None
-    if axes not in (-1, x.ndim - 1, (-1,), (x.ndim - 1,)):
+    if not x.size or not x.ndim or axes not in (-1, x.ndim - 1, (-1,), (x.ndim - 1,)):
         return None
     if not LEAST <= x.shape[-1] <= MOST:
         return None

@@ -141,12 +141,13 @@ def _within(name: str, x: Any, axis: Axes) -> Norm:
     return Norm(name, given, wide(name, given), axes, kept, parameters)
 
 
-def _whole(op: Op, norm: Norm, *parameters: Any, epsilon: float) -> Any:
+def _whole(op: Op, x: Any, axis: Axes, *parameters: Any, epsilon: float) -> Any:
     """All of it at once, where the device can; see `by_row`."""
-    arrays = [None if x is None else as_array(x) for x in parameters]
-    if any(x is not None and x.shape != norm.parameters for x in arrays):
+    given = as_array(x)
+    arrays = [None if one is None else as_array(one) for one in parameters]
+    if any(one is not None and one.shape != given.shape[-1:] for one in arrays):
         return None
-    return by_row(op, norm.given, norm.axes, *arrays, epsilon=float(epsilon))
+    return by_row(op, given, axis, *arrays, epsilon=float(epsilon))
 
 
 @native
@@ -182,10 +183,10 @@ def layer_norm(
     ----------
     Ba, Kiros and Hinton, "Layer Normalization", 2016.
     """
-    norm = _within("layer_norm", x, axis)
-    found = _whole(LAYER_NORM, norm, weight, bias, epsilon=epsilon)
+    found = _whole(LAYER_NORM, x, axis, weight, bias, epsilon=epsilon)
     if found is not None:
         return found
+    norm = _within("layer_norm", x, axis)
     return norm.scaled(norm.centred(epsilon)[0], weight, bias)
 
 
@@ -222,15 +223,15 @@ def _centred_gradient(
     return found, norm.of_parameters(g * normal), norm.of_parameters(g)
 
 
-def _least(norm: Norm) -> float:
+def _least(x: Any) -> float:
     """The distance from 1 to the next number."""
-    short = norm.given.dtype if norm.given.dtype.kind == "f" else np.float64
+    short = x.dtype if x.dtype.kind == "f" else np.float64
     return float(np.finfo(short).eps)
 
 
 def _root_mean_square(norm: Norm, epsilon: float | None) -> tuple[Any, Any]:
     if epsilon is None:
-        epsilon = _least(norm)
+        epsilon = _least(norm.given)
     factor = 1.0 / sqrt(norm.mean(norm.x * norm.x) + epsilon)
     return norm.x * factor, factor
 
@@ -261,12 +262,13 @@ def rms_norm(
     ----------
     Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019.
     """
-    norm = _within("rms_norm", x, axis)
+    given = as_array(x)
     if epsilon is None:
-        epsilon = _least(norm)
-    found = _whole(RMS_NORM, norm, weight, epsilon=epsilon)
+        epsilon = _least(given)
+    found = _whole(RMS_NORM, given, axis, weight, epsilon=epsilon)
     if found is not None:
         return found
+    norm = _within("rms_norm", given, axis)
     return norm.scaled(_root_mean_square(norm, epsilon)[0], weight, None)
 
 
