@@ -196,10 +196,11 @@ class CudaBackend(GridBackend):
             return Block(self.pool, pointer, size, nbytes, streams, streams.main)
         stream = streams.current
         pointer, size = self.pool.rent_in(nbytes, stream.lane)
-        with streams.entered():
-            streams.settle(pointer, stream)
-            if not stream.lane:
-                streams.order(streams.main, stream)
+        if streams.passed or (stream.pointer and not stream.lane):
+            with streams.entered():
+                streams.settle(pointer, stream)
+                if not stream.lane:
+                    streams.order(streams.main, stream)
         block = Block(self.pool, pointer, size, nbytes, streams, stream)
         if stream.capture is not None:
             stream.capture.own[id(block)] = block

@@ -119,22 +119,23 @@ class Function:
     def again(
         self, backend: CudaBackend, sizes: Sizes, numbers: Sequence[Any], usual: Start
     ) -> Start:
-        """What starts it time and again on the one stream of a device, and as ``usual``
-        where there are others and when that fails."""
+        """What starts it time and again, and as ``usual`` where a stream has to wait
+        for another one, and when that fails."""
         pack, lock, handle, extra = self.pack, self.lock, self.handle, self.extra
         streams, launch, failed = backend.streams, backend._launch, backend._failures
-        enter = backend._enter
+        enter, writes = backend._enter, self.writes
         last = [number.item() for number in numbers]
 
         def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
-            if streams.several:
+            stream = streams.in_order(memories, writes) if streams.several else 0
+            if stream is None:
                 return usual(memories, scalars)
             pointers = [memory.pointer for memory in memories]
             try:
                 enter()
                 with lock:
                     pack(*pointers, *scalars, *last)
-                    launch(handle, *sizes, 0, 0, 0, extra)
+                    launch(handle, *sizes, 0, stream, 0, extra)
             except failed:
                 usual(memories, scalars)
 

@@ -339,6 +339,20 @@ class Streams:
         with self.entered():
             self.after((block.writer, *block.readers), after)
 
+    def in_order(self, blocks: Sequence[Any], writes: Sequence[bool]) -> int | None:
+        """The address of the current stream if it may use these blocks at once; None if
+        there is something to be done before."""
+        stream = self._current.get() or self.main
+        if stream.capture is not None:
+            return None
+        for block, is_written in zip(blocks, writes, strict=False):
+            if stream is block.writer:
+                if is_written and block.readers:
+                    return None
+            elif is_written or stream not in block.readers:
+                return None
+        return stream.pointer
+
     def using(self, arguments: Sequence[Any], writes: Sequence[bool]) -> Stream:
         """The current stream, once it may start a kernel with these arguments.
 
