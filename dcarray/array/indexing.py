@@ -11,7 +11,7 @@ from ..backends.registry import Device
 from ..config import config, current
 from ..dtypes import is_recordable
 from ..layout import Layout, broadcast_shapes, broadcast_strides
-from ..lazy import execute, graph, squares
+from ..lazy import execute, graph, placing, squares
 from ..lazy.graph import Read
 from ..lazy.record import record
 from ..ops.elementwise import CAST, WHERE
@@ -273,6 +273,14 @@ def _turned(view: ArrayState, value: ArrayState) -> bool:
     return layout is not None and squares.turn(target, layout, view._device)
 
 
+def _placed(x: ArrayState, value: Any, arrays: list[ArrayState], key: Any) -> bool:
+    """Whether a value was stored by a key with index arrays, without a second array."""
+    if x._is_shared():
+        return False
+    reads = [array._read() for array in arrays]
+    return placing.place(x._read(), value._read(), reads, key, x._device)
+
+
 def _show_instead(x: ArrayState, changed: ArrayState) -> bool:
     """Let an array and its views show another's elements, without a copy; whether that
     is possible: the array is all of its memory, which nobody outside has."""
@@ -323,9 +331,10 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
         if not _set_where(x, key, value):
             arrays: list[ArrayState] = []
             slotted = _slotted(key, arrays)
-            changed = calls.library(cls, PUT, (x, value, *arrays), key=slotted)
-            if not _show_instead(x, changed):
-                _assign(x, changed)
+            if not _placed(x, value, arrays, slotted):
+                changed = calls.library(cls, PUT, (x, value, *arrays), key=slotted)
+                if not _show_instead(x, changed):
+                    _assign(x, changed)
         return
     view = _basic_view(x, key)
     shape = value.shape

@@ -168,6 +168,15 @@ class GridBackend(ABC):
 
         turn_squares(self, x)
 
+    def put_at(self, x: GridView, value: GridView, *arrays: GridView, key: Any) -> None:
+        """``x[key] = value``, where the elements lie; ``key`` has slots for the arrays.
+
+        Nothing is written where an index is wrong, or the shapes do not fit.
+        """
+        from .library.picking import put_at  # loads with the first of them
+
+        put_at(self, x, value, *arrays, key=key)
+
     def product(self, x: GridView, y: GridView, dtype: Any) -> GridView | None:
         """``x @ y`` of stacks of matrices by a library of the vendor's, where there is
         one that has the dtypes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from .keys import selected, shown
 from .places import chosen, gather, positions, resolved, scatter, turns
 from .work import INT64, INTP, HostArray, Work, normalized_axis, reduced_axes
 
-__all__ = ["TABLE", "take"]
+if TYPE_CHECKING:
+    from ..backend import GridBackend
+
+__all__ = ["TABLE", "put_at", "take"]
 
 
 # ------------------------------------------------------------------------------- keys
@@ -41,8 +44,25 @@ def _get(work: Work, x: Any, *arrays: GridView, key: Any) -> GridView:
 def _put(work: Work, x: Any, value: Any, *arrays: GridView, key: Any) -> GridView:
     """``x`` with ``x[key] = value`` done."""
     changed = work.copy(work.put(x))
-    value = work.cast(work.put(value), changed.dtype)
-    found = selected(work, changed, filled(key, arrays))
+    _put_into(work, changed, work.put(value), *arrays, key=key)
+    return changed
+
+
+def put_at(
+    backend: GridBackend, x: GridView, value: GridView, *arrays: GridView, key: Any
+) -> None:
+    """``x[key] = value``, in the array itself."""
+    work = Work(backend)
+    if value.memory is x.memory:
+        value = work.copy(value)
+    _put_into(work, x, value, *arrays, key=key)
+
+
+def _put_into(
+    work: Work, x: GridView, value: GridView, *arrays: GridView, key: Any
+) -> None:
+    value = work.cast(value, x.dtype)
+    found = selected(work, x, filled(key, arrays))
     shape = found.view.shape
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = value.through(lambda a: a[0, ...])
@@ -54,8 +74,15 @@ def _put(work: Work, x: Any, value: Any, *arrays: GridView, key: Any) -> GridVie
             f"shape mismatch: value array of shape {shown(given)} could not be "
             f"broadcast to indexing result of shape {shown(shape)}"
         ) from None
-    scatter(work, spread, found.places, found.view, changed, found.distinct)
-    return changed
+    _, high = x.layout.span(x.dtype.itemsize)
+    scatter(
+        work,
+        spread,
+        found.places,
+        found.view,
+        high // x.dtype.itemsize,
+        found.distinct,
+    )
 
 
 # --------------------------------------------------------------------------- one axis
@@ -151,7 +178,7 @@ def _put_along_axis(
     view, places = _along(work, changed, work.put(indices), axis)
     given = work.cast(work.put(values), changed.dtype)
     spread = given.through(lambda a: np.broadcast_to(a, view.shape))
-    scatter(work, spread, places, view, whole)
+    scatter(work, spread, places, view, whole.size)
     return whole
 
 
@@ -168,7 +195,7 @@ def _put_flat(
     places = resolved(work, places, 0, flat.size, 1, mode)
     given = take(work, given, turns(work, places.shape, given.size), 0)
     first = flat.through(lambda a: np.broadcast_to(a[:1], places.shape))
-    scatter(work, given, places, first, changed)
+    scatter(work, given, places, first, changed.size)
     return changed
 
 

@@ -53,11 +53,11 @@ def scatter(
     x: GridView,
     places: GridView,
     target: GridView,
-    whole: GridView,
+    reach: int,
     distinct: bool = False,
 ) -> None:
-    """Store ``x`` at ``places`` behind the elements of ``target``, which is a part of
-    the array ``whole``; where a place is given twice, the last one counts.
+    """Store ``x`` at ``places`` behind the elements of ``target``, all among the first
+    ``reach`` of its memory; where a place is given twice, the last one counts.
 
     ``distinct`` says that no place is given twice.
     """
@@ -73,9 +73,9 @@ def scatter(
     ndim = len(axes.lengths)
     claims: list[GridView] = []
     if claimed:
-        if max(x.size, whole.size) >= 1 << 31:
+        if max(x.size, reach) >= 1 << 31:
             raise UnsupportedError("too many elements to store at places given twice")
-        claims = [work.full(whole.size, -1, INT32)]
+        claims = [work.full(reach, -1, INT32)]
         kept = Axes(axes.lengths, axes.strides[1:])
         numbers = _numbers(offsets[1:], kept)
         kernel = claim_kernel(ndim, wide)

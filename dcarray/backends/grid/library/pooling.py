@@ -211,7 +211,7 @@ def _place_positions(
     if out.size:
         starts = out.through(lambda a: a.reshape(-1, whole)[:, :1])
         target = starts.through(lambda a: np.broadcast_to(a, rows.shape))
-        scatter(work, rows, places, target, out)
+        scatter(work, rows, places, target, out.size)
     channels = values.shape[-1 if channels_last else 1]
     return _back(work, out, (values.shape[0], channels, *size), channels_last)
 

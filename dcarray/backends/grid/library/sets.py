@@ -58,7 +58,7 @@ class _Ordered:
             numbers = work.map(SUBTRACT, sums, 1, dtype=INTP)
             places = work.cast(self.order, INT64)
             first = out.through(lambda a: np.broadcast_to(a[:1], a.shape))
-            scatter(work, numbers, places, first, out, distinct=True)
+            scatter(work, numbers, places, first, out.size, distinct=True)
         return out.through(lambda a: a.reshape(self.shape))
 
     def counts(self) -> GridView:
