@@ -183,11 +183,13 @@ class DeviceArray(Picking):
     @property
     def flat(self) -> Any:
         """An iterator over the elements, as `numpy.ndarray.flat`."""
-        export.host_allowed(self, "flat")
         return FlatIterator(self)
 
     @flat.setter
     def flat(self, value: Any) -> None:
+        if self._device.is_named:
+            FlatIterator(self)[...] = value
+            return
         host: Any = self._writable_array()
         host.flat = value._array() if isinstance(value, DeviceArray) else value
 

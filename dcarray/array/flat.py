@@ -9,6 +9,7 @@ import numpy as np
 
 from . import export
 from .methods import plain
+from .movement import raveled
 from .operands import wrap
 from .state import ArrayState, HostArray
 
@@ -21,58 +22,83 @@ class FlatIterator:
     Parameters
     ----------
     base : DeviceArray
-        On the host; nothing is copied.
     """
 
-    __slots__ = ("_flat", "_source", "base")
+    __slots__ = ("_flat", "_number", "_source", "base")
 
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, base: ArrayState) -> None:
-        export.host_allowed(base, "flat")
-        self.base = base
-        self._source = base._array()
-        self._flat: Any = self._source.flat
+        self.base: Any = base
+        self._source: HostArray | None = None
+        self._flat: Any = None
+        self._number = 0  # of the next element, on a named device
+
+    def _walk(self) -> Any:
+        """NumPy's iterator over the current elements, as far as this one has come."""
+        if self._source is None or self.base._host is not self._source:
+            number = 0 if self._flat is None else self._flat.index
+            self._source = self.base._array()
+            self._flat = self._source.flat
+            for _ in range(number):
+                next(self._flat)
+        return self._flat
 
     @property
     def coords(self) -> tuple[int, ...]:
         """The index of the next element along each axis."""
-        return tuple(self._flat.coords)
+        if self.base._device.is_named:
+            rest, found = self._number, []
+            for length in self.base.shape[:0:-1]:
+                rest, place = divmod(rest, max(1, length))
+                found.append(place)
+            return (rest, *found[::-1]) if self.base.ndim else ()
+        return tuple(self._walk().coords)
 
     @property
     def index(self) -> int:
         """The number of the next element."""
-        return int(self._flat.index)
+        if self.base._device.is_named:
+            return self._number
+        return int(self._walk().index)
 
     def copy(self) -> Any:
         """The elements as a new vector."""
         return self[:]
 
     def __len__(self) -> int:
-        return self.base.size
+        return int(self.base.size)
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
-        if self.base._host is not self._source:  # written to in the meantime
-            number = self._flat.index
-            self._source = self.base._array()
-            self._flat = self._source.flat
-            for _ in range(number):
-                next(self._flat)
-        return next(self._flat)
+        if not self.base._device.is_named:
+            return next(self._walk())
+        if self._number == self.base.size:
+            raise StopIteration
+        self._number += 1
+        return self[self._number - 1]
 
     def __getitem__(self, key: Any) -> Any:
+        if self.base._device.is_named:
+            return raveled(self.base)[key].copy()
         result = self.base._array().flat[plain(key)]
         if isinstance(result, np.ndarray):
             return wrap(type(self.base), result, self.base._device)
         return result
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.base._writable_array().flat[plain(key)] = plain(value)
+        if not self.base._device.is_named:
+            self.base._writable_array().flat[plain(key)] = plain(value)
+            return
+        row = raveled(self.base)
+        row[key] = _repeated(row, key, value)
+        if row._binding is not self.base._binding:
+            self.base[...] = row.reshape(self.base.shape)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> HostArray:
+        export.host_allowed(self.base, "flat")
         return np.array(self.base._array().flat, dtype)
 
     def __eq__(self, other: Any) -> Any:
@@ -96,3 +122,16 @@ class FlatIterator:
 
 def _flattened(other: Any) -> Any:
     return other[:] if isinstance(other, FlatIterator) else other
+
+
+def _repeated(row: Any, key: Any, value: Any) -> Any:
+    """A value for some elements of a row: again from its beginning where it ends."""
+    if not isinstance(value, ArrayState):
+        value = np.asarray(value)
+    value = value.ravel()
+    count = row[key].size
+    if isinstance(key, (int, np.integer)) and value.size > 1:
+        raise ValueError("Error setting single item of array.")
+    if value.size in (0, 1, count):
+        return value
+    return value[np.arange(count) % value.size]
