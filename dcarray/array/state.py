@@ -135,6 +135,10 @@ class ArrayState:
         view = _new(self_type)
         view._host = None
         view._binding = self._binding
+        if not layout.offset and self._device.is_named:
+            plain = Layout.plain_for(layout.shape, dtype.itemsize)
+            if plain == layout:
+                layout = plain  # the one that the short ways know
         view._view = View.of(layout, dtype)
         view._device = self._device
         view._locked = self._locked

@@ -59,18 +59,7 @@ class GridExecutable:
         views = [*inputs, *outputs]
         if reduced is not None:
             views.append(reduced)
-        key: tuple[Any, ...] = (
-            shape,
-            tuple([(v.layout.offset, v.layout.strides) for v in views]),
-        )
-        if reduced is not None:
-            key = (*key, reduced.layout.shape, reduced.dtype)
-        start = self._prepared.get(key)
-        if start is None:
-            if len(self._prepared) > 1024:
-                self._prepared.clear()
-            start = self.prepare(shape, views, reduced)
-            self._prepared[key] = start
+        start = self.prepare(shape, views, reduced)
         start([view.memory for view in views], scalars)
 
     def prepare(
@@ -81,6 +70,25 @@ class GridExecutable:
     ) -> Start:
         """What runs it on operands that lie like ``views``; the result of a reduction
         is the last one.  Kernels are built."""
+        key: tuple[Any, ...] = (
+            shape,
+            tuple([(v.layout.offset, v.layout.strides) for v in views]),
+        )
+        if reduced is not None:
+            key = (*key, reduced.layout.shape, reduced.dtype)
+        start = self._prepared.get(key)
+        if start is None:
+            if len(self._prepared) > 1024:
+                self._prepared.clear()
+            start = self._prepared[key] = self._made(shape, views, reduced)
+        return start
+
+    def _made(
+        self,
+        shape: tuple[int, ...],
+        views: Sequence[GridView],
+        reduced: GridView | None,
+    ) -> Start:
         start: Start
         if reduced is not None:
             if 0 in reduced.layout.shape:
