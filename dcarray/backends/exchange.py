@@ -83,6 +83,10 @@ class CapturedGraph(Protocol):
 class Capturing(Protocol):
     """A backend that can capture what it launches."""
 
+    @property
+    def is_capturing(self) -> bool:
+        """Whether what the caller launches is being captured."""
+
     def captured(self, function: Callable[[], Any]) -> tuple[Any, CapturedGraph]:
         """Call a function; its launches do not run, and become a graph.
 
