@@ -45,9 +45,10 @@ def inputs(size: int, dtype: Any) -> tuple[HostArray, ...]:
 def _ours(text: str, arrays: tuple[HostArray, ...], math: str) -> Call:
     names = dict(zip("abc", map(dc.asarray, arrays), strict=True))
     code = compile(text.format(m="dc.", half=0.5), "chain", "eval")
+    settings = dc.config(math=math)
 
     def call() -> Any:
-        with dc.config(math=math):
+        with settings:
             result = eval(code, {"dc": dc, **names})
         dc.evaluate(result)
         return result

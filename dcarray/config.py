@@ -257,15 +257,23 @@ class config:
     def __init__(self, **settings: object) -> None:
         self._changes = {n: _checked(n, value) for n, value in settings.items()}
         self._tokens: list[Token[Settings]] = []
+        # For who enters it again: what it changed last, and into what.
+        self._known: tuple[Settings | None, Settings | None] = (None, None)
 
     def __enter__(self) -> Settings:
-        changed = current()
-        for name, value in self._changes.items():
-            if getattr(changed, name) != value:
-                changed = replace(changed, **self._changes)  # type: ignore[arg-type]
-                break
+        before = current()
+        known, changed = self._known
+        if changed is None or known is not before:
+            changed = self._changed(before)
+            self._known = before, changed
         self._tokens.append(_active.set(changed))
         return changed
+
+    def _changed(self, settings: Settings) -> Settings:
+        for name, value in self._changes.items():
+            if getattr(settings, name) != value:
+                return replace(settings, **self._changes)  # type: ignore[arg-type]
+        return settings
 
     def __exit__(
         self,
