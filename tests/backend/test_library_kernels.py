@@ -94,6 +94,7 @@ KEYS: list[Any] = [
     np.arange(42).reshape(6, 7) % 3 == 0,
     (np.arange(6) % 2 == 0, np.array([1, 2, 3])),
     (np.array([], np.int64), slice(2)),
+    (np.array([[10]]), np.array([], np.int64)),
     np.array(True),
     np.array(False),
     [1, 2],

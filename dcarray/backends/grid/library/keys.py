@@ -94,7 +94,9 @@ def selected(work: Work, x: GridView, key: Any) -> Selection:
     front = axes[0] if together else 0
     rest = tuple([n for axis, n in enumerate(view.shape) if axis not in axes])
     shape = rest[:front] + middle + rest[front:]
-    places, sorted_ = _places(work, view, found)
+    # Where no index is left, NumPy looks at none.
+    if 0 not in middle:
+        places, sorted_ = _places(work, view, found)
     if 0 in shape:
         empty = work.new(shape, x.dtype)
         return Selection(empty, empty, True)
