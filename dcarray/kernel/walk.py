@@ -256,13 +256,17 @@ def _census(kernel: nodes.Kernel) -> Census:
             found += expressions(node)
             if type(node) is nodes.Shared:
                 dtypes.add(node.dtype)
-    for item in parts(*found):
+    for item in found:  # grows
         # A name has the dtype of its definition.
         if type(item) is nodes.Name:
             continue
         dtypes.add(item.dtype)
         if type(item) is nodes.Apply:
             primitives.add(item.primitive)
+            found += item.arguments
         elif type(item) is nodes.Cast:
             casts.add((item.argument.dtype, item.dtype))
+            found.append(item.argument)
+        elif type(item) is not nodes.Constant:
+            found += children(item)
     return Census(frozenset(dtypes), frozenset(primitives), frozenset(casts))

@@ -52,7 +52,7 @@ xp.cumulative_sum(i,axis=along,include_initial=flag)
 xp.cumulative_prod(i,axis=along,include_initial=flag) xp.diff(i,axis=along)
 
 xp.sort(s,axis=along) xp.argsort(i,axis=along,stable=True) xp.nonzero(i)
-xp.searchsorted(xp.sort(v),w,side=side) xp.unique_all(i) xp.unique_counts(i)
+xp.searchsorted(xp.sort(v),v,side=side) xp.unique_all(i) xp.unique_counts(i)
 xp.unique_inverse(i) xp.sort(xp.unique_values(i)) xp.isin(i,w,invert=flag)
 
 xp.take(x,w%len(x),axis=0) xp.take_along_axis(i,xp.abs(i)%2,axis=along)

@@ -143,6 +143,51 @@ def test_inlining_undoes_sharing() -> None:
     assert share_subexpressions(inlined).body != ()
 
 
+def test_what_all_lanes_do_stays_out_of_a_choice() -> None:
+    """There only some of them would do it."""
+    x, lane = nodes.Name("x", F32), nodes.Constant(3, np.dtype(np.uint32))
+    positive = nodes.Apply("greater", (x, nodes.Constant(0.0, F32)), np.dtype(bool))
+    given = (
+        nodes.Let("other", nodes.Apply("lane_value", (x, lane), F32)),
+        nodes.Let("twice", nodes.Apply("add", (x, x), F32)),
+    )
+    chosen = nodes.Select(
+        positive, nodes.Name("other", F32), nodes.Name("twice", F32), F32
+    )
+    kernel = nodes.Kernel("f", (nodes.Value("x", F32),), given, (chosen,))
+    inlined = verify(inline_single_uses(kernel))
+    assert inlined.body == given[:1]
+    assert inlined.results[0].when_false == given[1].value  # type: ignore[union-attr]
+
+
+def test_a_choice_between_equal_values_is_none() -> None:
+    def equal(x: Scalar) -> Scalar:
+        first = exp(x)
+        second = exp(x)
+        return first if x > 0 else second
+
+    (shared,) = simplify(parse(equal, [F32])).body
+    assert isinstance(shared, nodes.Let)
+    assert shared.value == nodes.Apply("exp", (nodes.Name("x", F32),), F32)
+
+
+def test_an_assignment_after_the_last_use_keeps_what_it_reads() -> None:
+    def late(x: Scalar) -> Scalar:
+        total = x
+        found = x
+        for _ in range(2):
+            found = total
+            step = exp(x)
+            total = total + step
+        return found
+
+    kernel = parse(late, [F32])
+    lean = verify(eliminate_dead(kernel))
+    assert counted(lean, "exp") == 1
+    x = np.array([0.0, 1.0], np.float32)
+    assert interpret(lean, [x])[0].tolist() == interpret(kernel, [x])[0].tolist()
+
+
 @pytest.mark.parametrize("change", PASSES, ids=lambda item: item.__name__)
 @pytest.mark.parametrize("code", "bQefD")
 def test_passes_keep_the_bits_of_all_bodies(

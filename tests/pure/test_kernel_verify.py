@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,8 @@ from dcarray.kernel.nodes import (
     Value,
     While,
 )
-from dcarray.kernel.verify import BrokenRule, verify
+from dcarray.kernel.rewrite import simplify
+from dcarray.kernel.verify import BrokenRule, between, verify
 
 F32 = np.dtype(np.float32)
 F64 = np.dtype(np.float64)
@@ -121,3 +124,14 @@ def test_constants_are_equal_as_numbers() -> None:
     assert Constant(0.0, F32) != Constant(-0.0, F32)
     assert Constant(float("nan"), F32) == Constant(float("nan"), F32)
     assert len({Constant(1, I64), Constant(True, I64), Constant(1, I64)}) == 2
+
+
+def test_each_pass_is_checked_while_tests_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere only the last one is: a hundred thousand nodes take their time."""
+    broken = value(Name("y", F32))
+    with pytest.raises(BrokenRule, match="before its use"):
+        between(broken)
+    monkeypatch.setattr(importlib.import_module(verify.__module__), "thorough", False)
+    assert between(broken) is broken
+    with pytest.raises(BrokenRule, match="before its use"):
+        simplify(kernel(Store("target", N, Name("y", F32))))
