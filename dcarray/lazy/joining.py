@@ -59,7 +59,7 @@ def _join() -> None:
         return
     try:
         backend_for(LABEL)
-    except (DeviceError, UnsupportedError) as error:
+    except (DeviceError, UnsupportedError, Warning) as error:
         logger().warning("auto stays on the CPU: %s", error)
         return
     route.auto_devices.append(LABEL)
