@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray, calls, reductions
+from ..array import DeviceArray, calls, indexing, reductions
 from ..array.fallback import call_numpy, on_host
 from ..array.methods import plain
 from ..array.quick import record_quickly
@@ -261,6 +261,10 @@ class UFunc(metaclass=_Kind):
 
     def at(self, a: Any, indices: Any, b: Any = _missing, /) -> None:
         """Apply the function in place to picked elements, as `numpy.ufunc.at`."""
+        if b is not _missing and self.numpy in (np.add, np.subtract) and _is_placed(a):
+            given = b if _is_number(b) else as_array(b)
+            if indexing.add_at(a, indices, given, self.numpy is np.subtract):
+                return
         rest = () if b is _missing else (b,)
         call_numpy(DeviceArray, self.numpy.at, a, indices, *rest)
 
@@ -281,6 +285,10 @@ class UFunc(metaclass=_Kind):
     def resolve_dtypes(self, dtypes: Any, **keywords: Any) -> Any:
         """The dtypes that the function works in, as `numpy.ufunc.resolve_dtypes`."""
         return self.numpy.resolve_dtypes(dtypes, **keywords)
+
+
+def _is_number(x: Any) -> bool:
+    return type(x) in (int, float, complex) or isinstance(x, np.generic)
 
 
 def _is_placed(x: Any) -> bool:

@@ -14,13 +14,13 @@ from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import execute, graph, placing, squares
 from ..lazy.graph import Read
 from ..lazy.record import record
-from ..ops.elementwise import CAST, WHERE
-from ..ops.indexing import GET, PUT, Slot
+from ..ops.elementwise import CAST, NEGATIVE, WHERE
+from ..ops.indexing import ADD_AT, GET, PUT, Slot
 from ..ops.spec import Signature
 from . import calls
 from .state import ArrayState, is_writeable
 
-__all__ = ["get_item", "set_item"]
+__all__ = ["add_at", "get_item", "set_item"]
 
 
 def get_item(x: ArrayState, key: Any) -> Any:
@@ -314,6 +314,35 @@ def _set_where(x: ArrayState, key: Any, value: ArrayState) -> bool:
     with config(scalars="array"):
         chosen = calls.elementwise(cls, WHERE, (_basic_view(key, inner), value, x))
     _assign(x, chosen)
+    return True
+
+
+def add_at(x: ArrayState, key: Any, value: Any, negative: bool) -> bool:
+    """``numpy.add.at``, or that of ``subtract``, on a named device; whether the device
+    does it.
+
+    Keys without arrays, and values that NumPy converts or refuses, are not.
+    """
+    if x.dtype.kind not in "iufc" or not x.ndim or not is_writeable(x):
+        return False
+    cls = type(x)
+    if np.result_type(x.dtype, value if np.isscalar(value) else value.dtype) != x.dtype:
+        return False
+    device = _common_device(x, key, "at")
+    key, basic = _normalised(_with_numbers(key), x._device)
+    if basic or device != x._device:
+        return False
+    if not isinstance(value, ArrayState):
+        value = cls._of_host(np.array(value, x.dtype))
+    graph.common_device((x._device, value._device), "at")
+    if negative:
+        with config(scalars="array"):
+            value = calls.elementwise(cls, NEGATIVE, (calls.cast(cls, value, x.dtype),))
+    arrays: list[ArrayState] = []
+    slotted = _slotted(key, arrays)
+    changed = calls.library(cls, ADD_AT, (x, value, *arrays), key=slotted)
+    if not _show_instead(x, changed):
+        _assign(x, changed)
     return True
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from .spec import Kind, Op
 
 __all__ = [
+    "ADD_AT",
     "ARGPARTITION",
     "ARGSORT",
     "ARGWHERE",
@@ -96,6 +97,13 @@ def _put(x: NDArray, value: NDArray, *arrays: NDArray, key: Any) -> NDArray:
     return changed
 
 
+def _add_at(x: NDArray, value: NDArray, *arrays: NDArray, key: Any) -> NDArray:
+    """``x`` after ``numpy.add.at(x, key, value)``."""
+    changed = x.copy()
+    np.add.at(changed, filled(key, arrays), value)
+    return changed
+
+
 def _put_flat(x: NDArray, indices: Any, values: Any, *, mode: Any) -> NDArray:
     """``x`` after `numpy.put`."""
     changed = x.copy()
@@ -158,6 +166,7 @@ def _choose(index: NDArray, *choices: NDArray, **options: Any) -> NDArray:
 # -------------------------------------------------------------------------- rows
 GET = Op("get", Kind.INDEXING, _get, 0)
 PUT = Op("put", Kind.INDEXING, _put, 0)
+ADD_AT = Op("add_at", Kind.INDEXING, _add_at, 0)
 PUT_FLAT = Op("put_flat", Kind.INDEXING, _put_flat, 3)
 TAKE = Op("take", Kind.INDEXING, np.take, 2)
 TAKE_ALONG_AXIS = Op("take_along_axis", Kind.INDEXING, np.take_along_axis, 2)
@@ -198,7 +207,7 @@ STACK = Op("stack", Kind.INDEXING, _stack, 0)
 TABLE: dict[str, Op] = {
     row.name: row
     for row in (
-        *(GET, PUT, PUT_FLAT, TAKE, TAKE_ALONG_AXIS, PUT_ALONG_AXIS),
+        *(GET, PUT, ADD_AT, PUT_FLAT, TAKE, TAKE_ALONG_AXIS, PUT_ALONG_AXIS),
         *(CHOOSE, COMPRESS, EXTRACT),
         *(NONZERO, FLATNONZERO, ARGWHERE, COUNT_NONZERO),
         *(SORT, ARGSORT, LEXSORT, PARTITION, ARGPARTITION, SEARCHSORTED, ISIN),

@@ -9,7 +9,7 @@ import pytest
 
 from dcarray.ops import contraction, indexing, reduction
 from dcarray.ops.contraction import EINSUM, MATVEC, VECMAT, _matvec, _vecmat
-from dcarray.ops.indexing import ARGSORT, GET, PUT, PUT_ALONG_AXIS, SORT
+from dcarray.ops.indexing import ARGSORT, GET, PUT, PUT_ALONG_AXIS, SORT, Slot
 from dcarray.ops.spec import Kind, Op
 
 X = np.array([[3, 1, 2], [9, 7, 8]])
@@ -17,6 +17,11 @@ X = np.array([[3, 1, 2], [9, 7, 8]])
 CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], Any]] = {
     "get": ((X,), {"key": (slice(None), [2, 0])}, [[2, 3], [8, 9]]),
     "put": ((X, np.array(0)), {"key": X > 5}, [[3, 1, 2], [0, 0, 0]]),
+    "add_at": (
+        (X, np.array(1), np.array([1, 1])),
+        {"key": Slot(0)},
+        [[3, 1, 2], [11, 9, 10]],
+    ),
     "put_flat": (
         (X, np.array([0, 7]), np.array([5])),
         {"mode": "wrap"},

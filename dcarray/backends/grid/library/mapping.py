@@ -18,6 +18,7 @@ __all__ = ["GridLibrary"]
 def _table() -> Mapping[str, Callable[..., Any]]:
     """All functions; loaded when one is first looked for."""
     from . import (
+        adding,
         attending,
         contraction,
         joining,
@@ -38,6 +39,7 @@ def _table() -> Mapping[str, Callable[..., Any]]:
     )
 
     modules = (
+        adding,
         searching,
         scans,
         picking,
