@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from report import Row, milliseconds, parser, report
 from timing import in_turn
 
 import dcarray as dc
+from dcarray.ops.fast import FUNCTIONS
 
 HostArray = np.ndarray[Any, Any]
 Call = Callable[[], object]
@@ -151,10 +153,34 @@ def rows(sizes: list[int]) -> Iterator[Row]:
                 )
 
 
+def functions() -> Iterator[Row]:
+    """Each function alone, on one thread: CPU time, the least of some calls."""
+    for name in sorted(FUNCTIONS - {"erf"}):
+        figures: dict[str, float] = {}
+        for dtype in ("float32", "float64"):
+            x = dc.asarray(inputs(10**6, dtype)[0] * 0.9 + (name == "arccosh") + 0.05)
+            given = (x, x) if name in ("arctan2", "hypot", "power") else (x,)
+            for math in ("fast", "exact"):
+                with dc.config(math=math, threads=1):
+                    taken = [_cpu_time(getattr(dc, name), given) for _ in range(9)]
+                figures[f"{dtype} {math}"] = min(taken) * 1e3
+        listed = ", ".join(f"{what} {figures[what]:.1f}" for what in figures)
+        yield Row(name, f"ns an element: {listed}", figures=figures)
+
+
+def _cpu_time(function: Callable[..., Any], operands: tuple[Any, ...]) -> float:
+    start = time.thread_time()
+    dc.evaluate(function(*operands))
+    return time.thread_time() - start
+
+
 def main() -> int:
     options = parser(__doc__)
+    options.add_argument("--functions", action="store_true", help="one by one instead")
     options.add_argument("--sizes", type=int, nargs="*", default=[10**6, 10**7])
     given = options.parse_args()
+    if given.functions:
+        return report("fast elementary functions", functions(), given.json)
     os.environ.setdefault("NUMBA_NUM_THREADS", str(len(os.sched_getaffinity(0))))
     return report("fast elementary functions", rows(given.sizes), given.json, PEERS)
 
