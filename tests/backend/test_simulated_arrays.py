@@ -340,7 +340,7 @@ def test_no_unasked_transfer() -> None:
         lambda: x.__array_interface__,
         lambda: x.data,
         lambda: x.ctypes,
-        lambda: x.flat,
+        lambda: np.asarray(x.flat),
     ):
         with pytest.raises(TypeError, match="to_device"):
             attempt()
