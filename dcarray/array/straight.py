@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.base import Sharing
+from ..backends.buffer import Buffer
 from ..backends.registry import Device, backend_for
 from ..backends.retry import retried
 from ..config import current
@@ -43,8 +44,7 @@ def sent(cls: type[ArrayState], host: HostArray, device: Device) -> Any:
     if least is None or host.nbytes < least or not host.flags.c_contiguous:
         return None
     check_dtype(host.dtype, device)
-    buffer = recover.empty(host.nbytes, str(device))
-    memory = buffer.read_on(backend)
+    memory = recover.allocated(host.nbytes, str(device))
     source = host.reshape(-1).view(np.uint8)
     if sharing is None:
         _told(lambda: backend.upload(source, memory), "cpu", str(device), host.nbytes)
@@ -52,6 +52,7 @@ def sent(cls: type[ArrayState], host: HostArray, device: Device) -> Any:
         # The new memory is the host's as well: a copy, and no transfer.
         retried(lambda: backend.upload(source, memory), "copy", f"cpu -> {device}")
     layout = Layout.dense(host.shape, host.itemsize)
+    buffer = Buffer.of_device(backend, memory, host.nbytes)
     return cls._of_buffer(buffer, layout, host.dtype, device)
 
 
@@ -112,8 +113,7 @@ def between(x: ArrayState, device: Device) -> Any:
     here = backend_for(str(x._device))
     if buffer is None or not buffer.is_valid_on(here.device):
         return None
-    made = recover.empty(buffer.nbytes, str(device))
-    target = made.read_on(there)
+    target = recover.allocated(buffer.nbytes, str(device))
     buffer.hold()
     try:
         source = buffer.read_on(here)
@@ -126,6 +126,7 @@ def between(x: ArrayState, device: Device) -> Any:
         buffer.release()
     if not came[-1]:
         return None
+    made = Buffer.of_device(there, target, buffer.nbytes)
     return type(x)._of_buffer(made, layout, x.dtype, device)
 
 

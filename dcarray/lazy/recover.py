@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..backends.base import Backend
+from ..backends.base import Backend, Memory
 from ..backends.buffer import Buffer
 from ..backends.gate import gate
 from ..backends.registry import CPU, Device, backend_for
@@ -27,7 +27,15 @@ from ..errors import (
 from ..profile import Event, emit
 from . import joining, route
 
-__all__ = ["empty", "fallback_allowed", "place", "run", "with_relief", "without_locals"]
+__all__ = [
+    "allocated",
+    "empty",
+    "fallback_allowed",
+    "place",
+    "run",
+    "with_relief",
+    "without_locals",
+]
 
 
 _ONLY_CPU = ["cpu"]
@@ -185,11 +193,22 @@ def empty(nbytes: int, label: str) -> Buffer:
     OutOfMemoryError
         There is not that much.
     """
-    made: list[Buffer] = []
+    return Buffer.of_device(backend_for(label), allocated(nbytes, label), nbytes)
+
+
+def allocated(nbytes: int, label: str) -> Memory:
+    """The same without a buffer: nobody can spill it before something is there.
+
+    Raises
+    ------
+    OutOfMemoryError
+        There is not that much.
+    """
+    made: list[Memory] = []
     work = route.Work("empty", nbytes, 0, (), nbytes)
     with gate:
         with_relief(
-            lambda backend: made.append(Buffer.empty(backend, nbytes)),
+            lambda backend: made.append(backend.allocate(nbytes)),
             backend_for(label),
             work,
         )

@@ -152,21 +152,22 @@ def _run(
         inputs = [view_on(backend, read) for read in group.leaves]
         outputs = []
         written = None
+        # No buffer shows new memory before the launch: nobody can spill it.
+        made: list[tuple[Value | Accumulator, Any, int]] = []
         for index, (value, layout) in enumerate(group.outputs):
             if index == 0 and into is not None:
                 written = into.prepare(backend)
                 outputs.append(backend.view(written, into.read.layout, into.read.dtype))
                 continue
             nbytes = value.layout.size * value.dtype.itemsize
-            value.buffer = Buffer.empty(backend, nbytes)
-            outputs.append(
-                backend.view(value.buffer.read_on(backend), layout, value.dtype)
-            )
+            memory = backend.allocate(nbytes)
+            made.append((value, memory, nbytes))
+            outputs.append(backend.view(memory, layout, value.dtype))
         reduced, order = None, None
         if accumulator is not None:
             nbytes = accumulator.layout.size * accumulator.dtype.itemsize
-            accumulator.buffer = Buffer.empty(backend, nbytes)
-            memory = accumulator.buffer.read_on(backend)
+            memory = backend.allocate(nbytes)
+            made.append((accumulator, memory, nbytes))
             reduced = backend.view(memory, accumulator.layout, accumulator.dtype)
             order = accumulator.order
         watch = 0
@@ -187,6 +188,8 @@ def _run(
         )
         if into is not None:
             into.wrote(backend, written)
+        for owner, memory, nbytes in made:
+            owner.buffer = Buffer.of_device(backend, memory, nbytes)
         if len(route.candidates(device)) > 1:
             route.measure(backend, work_of(group, into), launched, is_new)
 
