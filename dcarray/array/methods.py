@@ -22,7 +22,7 @@ from . import calls, reductions
 from .movement import copied, moved, raveled, reshaped
 from .operators import Operators
 from .state import HostArray, check_dtype
-from .straight import between, fetched, sent
+from .straight import between, fetched, is_near, pooled, sent
 
 __all__ = ["Methods", "plain"]
 
@@ -305,13 +305,13 @@ class Methods(Operators):
         there = between(self, target)
         if there is not None:
             return there
-        near = self._device.kind in ("auto", "cpu")
+        near = is_near(self._device)
         host = self._array() if near else fetched(self)
         made = sent(type(self), host, target)
         if made is not None:
             return made
         if near:
-            host = np.array(host, copy=True)
+            host = pooled(host)
         made = type(self)._of_host(host, target)
         if target.kind in ("auto", "cpu"):
             return made

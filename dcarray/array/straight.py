@@ -7,6 +7,7 @@ they have on the host.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Any
 
@@ -17,12 +18,37 @@ from ..backends.buffer import Buffer
 from ..backends.registry import Device, backend_for
 from ..backends.retry import retried
 from ..config import current
+from ..errors import OutOfMemoryError
 from ..layout import Layout, is_contiguous
 from ..lazy import execute, recover
 from ..profile import Event, emit
 from .state import ArrayState, HostArray, check_dtype
 
-__all__ = ["between", "fetched", "sent"]
+__all__ = ["between", "fetched", "is_near", "pooled", "sent"]
+
+
+LARGE = 1 << 20
+"""Bytes from which a copy is made in memory of the pool."""
+
+
+def is_near(device: Device) -> bool:
+    """Whether the host reads memory of a device where it is."""
+    if device.kind in ("auto", "cpu"):
+        return True
+    return getattr(backend_for(str(device)), "sharing", None) is not None
+
+
+def pooled(host: HostArray) -> HostArray:
+    """A copy; of large arrays in memory of the pool, which costs no new pages."""
+    if host.nbytes >= LARGE and host.flags.c_contiguous and not host.dtype.hasobject:
+        cpu = backend_for("cpu")
+        with contextlib.suppress(OutOfMemoryError):
+            memory = cpu.allocate(host.nbytes)
+            layout = Layout.dense(host.shape, host.itemsize)
+            made: HostArray = cpu.view(memory, layout, host.dtype)
+            np.copyto(made, host)
+            return made
+    return np.array(host, copy=True)
 
 
 def _direct_from(device: Device) -> int | None:

@@ -133,6 +133,23 @@ def test_nothing_is_copied() -> None:
     assert np.array_equal(back.get(), got)
 
 
+def test_what_comes_from_the_device_lies_in_the_pool() -> None:
+    x = dc.arange(LARGE, dtype=F32, device=DEVICE)
+    made = x.to_device("cpu")
+    pool: Any = CPU
+    before = pool.pool.statistics()
+    del made
+    made = x.to_device("cpu")
+    after = pool.pool.statistics()
+    assert (after.hits - before.hits, after.misses) == (1, before.misses)
+    made[5] = -1
+    assert x.get()[5] == 5 and made[6] == 6
+    turned = x.reshape(4, -1).T.to_device("cpu")
+    assert turned.strides == (4, LARGE)
+    with dc.config(pool_limit=1):
+        assert x.to_device("cpu")[7] == 7
+
+
 def test_small_arrays_are_copied() -> None:
     with dc.profile() as profile:
         x = dc.asarray(np.arange(SMALL - 1, dtype=F32), device=DEVICE) + 1
