@@ -104,13 +104,15 @@ class Settings:
     )
     pool_limit: int = _setting(0, "Most bytes a device's pool holds; 0 means no limit.")
     pool_idle_limit: int = _setting(
-        1 * GiB, "Most bytes of free blocks that a device's pool keeps for reuse."
+        0,
+        "Most bytes of free blocks that a device's pool keeps for reuse; 0 means 1 GiB "
+        "of the host's memory, and a quarter of a device's own.",
     )
     pool_process_limit: int = _setting(
         0, "Most bytes that all pools of the process hold; 0 means no limit."
     )
     pool_largest_block: int = _setting(
-        1 * GiB, "Larger blocks go back to the system at once."
+        0, "Larger blocks go back to the system at once; 0 means as `pool_idle_limit`."
     )
     pool_trim_interval: float = _setting(
         10.0, "Free blocks that were idle for this long go back to the system."

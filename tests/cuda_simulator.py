@@ -110,6 +110,7 @@ class Runtime:
             "sharedMemPerBlock": 49152,
             "warpSize": 32,
             "name": b"simulated",
+            "totalGlobalMem": 1 << 30,
         }
 
     # ------------------------------------------------------------------------- memory

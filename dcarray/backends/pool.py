@@ -74,6 +74,8 @@ class Pool(Generic[Raw]):
     settle : callable, optional
         Called now and then while there are blocks, and may wait: for a system that
         takes blocks back later than they are given.
+    keeps : int
+        Most bytes of free blocks that are kept, if the settings say nothing else.
     """
 
     def __init__(
@@ -83,8 +85,10 @@ class Pool(Generic[Raw]):
         free: Callable[[Raw], None],
         clear: Callable[[Raw, int], None],
         settle: Callable[[], None] | None = None,
+        keeps: int = 1 << 30,
     ) -> None:
         self.device = device
+        self.keeps = keeps
         self.settle = settle
         self._allocate = allocate
         self._free = free
@@ -95,6 +99,7 @@ class Pool(Generic[Raw]):
         self._fewest: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
         self._returned = 0
+        self._latest = 0  # size of the block that came back last
         self._lock = threading.Lock()
         self._held = 0
         self._high_water = 0
@@ -139,6 +144,7 @@ class Pool(Generic[Raw]):
         self._idle[size].append(block)
         # Threads may lose an update to each other: this only says when to look.
         self._returned += size
+        self._latest = size
         if size >= LARGE and self._lock.acquire(blocking=False):
             try:
                 self._keep_limits(current())
@@ -216,11 +222,17 @@ class Pool(Generic[Raw]):
     def _keep_limits(self, settings: Settings) -> None:
         """Give blocks back to the system that are too large, or too many."""
         self._returned = 0
+        limit = settings.pool_idle_limit or self.keeps
+        largest = settings.pool_largest_block or limit
         for size, blocks in self._idle.items():
-            while size > settings.pool_largest_block and blocks:
+            while size > largest and blocks:
                 self._evict(blocks.popleft(), size)
-        excess = self._idle_bytes() - settings.pool_idle_limit
-        for size, blocks in self._idle.items():
+        excess = self._idle_bytes() - limit
+        if excess <= 0:
+            return
+        # What came back last is likely to be wanted next.
+        for size in sorted(self._idle, key=lambda size: size == self._latest):
+            blocks = self._idle[size]
             while excess > 0 and blocks:
                 self._evict(blocks.popleft(), size)
                 excess -= size

@@ -396,3 +396,16 @@ def test_memory_stats() -> None:
     for one in found.values():
         assert one["held"] == one["in_use"] + one["idle"]
         assert min(one.values()) >= 0
+
+
+def test_what_came_back_last_is_kept_longest() -> None:
+    system = System()
+    pool = pool_of(system)
+    with config(pool_idle_limit=96 * MiB):
+        small, size = pool.rent(64 * MiB)
+        other, other_size = pool.rent(80 * MiB)
+        pool.give_back(other, other_size)
+        pool.give_back(small, size)  # too much for both
+        hits = pool.statistics().hits
+        pool.rent(64 * MiB)
+        assert pool.statistics().hits == hits + 1

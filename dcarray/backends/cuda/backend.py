@@ -114,7 +114,10 @@ class CudaBackend(GridBackend):
             run=16,
         )
         self.streams = Streams(self.device, self._enter)
-        self.pool = DevicePool(self.device, self._allocate, self._free, self._clear)
+        self.pool = DevicePool(
+            *(self.device, self._allocate, self._free, self._clear),
+            keeps=int(found["totalGlobalMem"]) // 4,
+        )
         self._transfers = Transfers(self)
         self._blas = Blas(self)
         self.convolver = Convolver(self)

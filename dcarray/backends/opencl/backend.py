@@ -85,8 +85,10 @@ class OpenClBackend(GridBackend):
             # no more than the dtypes do.
             places = (16, 1) if is_cpu else (PAGE, 64)
             self.sharing = HostMemory(self.device, self._context, self._queue, *places)
+        own = 0 if handle.host_unified_memory else int(handle.global_mem_size)
         self.pool: Pool[Storage] = Pool(
-            self.device, self._allocate, self._free, self._clear, self._settle
+            *(self.device, self._allocate, self._free, self._clear, self._settle),
+            keeps=max(1 << 30, own // 4),
         )
         options = self._build_options()
         self._builder = Builder(self._context, handle, self.device, options)
