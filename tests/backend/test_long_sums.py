@@ -22,16 +22,13 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("shape", "axis"),
-    [((1_000_000,), 0), ((5000, 60), 0), ((300, 5000), 1), ((5000, 300), 0)],
+    ("shape", "axis"), [((1_000_000,), 0), ((300, 5000), 1), ((5000, 300), 0)]
 )
 def test_long_sums(device: str, shape: tuple[int, ...], axis: int) -> None:
     tenth = np.float32(0.1)  # roundings of equal numbers do not cancel
     x = dc.full(shape, tenth, device=device)
     want = shape[axis] * np.float64(tenth)
     assert np.abs(x.sum(axis=axis).get() / want - 1).max() < 1e-6
-    scaled = (x * 2).mean(axis=axis)  # fused
-    assert np.abs(scaled.get() / np.float64(2 * tenth) - 1).max() < 1e-6
 
 
 def test_infinities_stay(device: str) -> None:

@@ -21,8 +21,6 @@ COUNT = 4096
     [
         ("float32", lambda x: x.var(), 2),
         ("uint8", lambda x: x.mean(), 1),
-        ("uint8", lambda x: x.var(), 2),
-        ("float16", lambda x: x.mean(), 1),
         ("float16", lambda x: x.std(ddof=1), 2),
         ("uint8", lambda x: x.sum(dtype="uint32"), 1),
     ],
@@ -50,8 +48,10 @@ def test_masked() -> None:
     np.testing.assert_allclose([y.get() for y in found], want, rtol=1e-6)
 
 
-@pytest.mark.parametrize("device", ["auto", DEVICE])
-@pytest.mark.parametrize("name", ["sum", "mean", "max"])
+@pytest.mark.parametrize(
+    ("device", "name"),
+    [("auto", "sum"), ("auto", "mean"), ("auto", "max"), (DEVICE, "mean")],
+)
 def test_operands_that_nobody_keeps(device: str, name: str) -> None:
     function = getattr(dc, name)
     x = dc.asarray(np.ones(COUNT, np.float32), device=device)
