@@ -58,6 +58,8 @@ def test_running_sums(code: str) -> None:
             check(lambda np, x, axis=axis: np.maximum.accumulate(x, axis=axis), x)
     x = numbers(code, (60, 80))
     check(lambda np, x: np.minimum.accumulate(x[::-2, ::3].T, axis=0), x)
+    check(lambda np, x: np.minimum.accumulate(x[0], axis=None), x)
+    check(lambda np, x: np.minimum.accumulate(x, axis=(1,)), x)
 
 
 def test_running_sums_of_halves() -> None:

@@ -28,6 +28,10 @@ def _scan(
     x = work.put(x)
     if not x.shape:
         raise TypeError("cannot accumulate on a scalar")
+    if isinstance(axis, tuple) and len(axis) == 1:
+        (axis,) = axis
+    if axis is None and x.ndim == 1:
+        axis = 0
     axis = normalized_axis(axis, x.ndim)
     given = x.dtype if dtype is None else np.dtype(dtype)
     (wanted,) = op.resolve((given,)).outputs
