@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,9 +86,14 @@ class OpenClBackend(GridBackend):
             # no more than the dtypes do.
             places = (16, 1) if is_cpu else (PAGE, 64)
             self.sharing = HostMemory(self.device, self._context, self._queue, *places)
+            # The host's memory goes when the process ends: kernels must not be at it.
+            weakref.finalize(self, self._queue.finish)
         own = 0 if handle.host_unified_memory else int(handle.global_mem_size)
+        # The pool's thread waits for nothing: it cannot be in a wait of the driver's when
+        # the process ends.
+        settle = None if self.sharing is None else self.sharing.sweep
         self.pool: Pool[Storage] = Pool(
-            *(self.device, self._allocate, self._free, self._clear, self._settle),
+            *(self.device, self._allocate, self._free, self._clear, settle),
             keeps=max(1 << 30, own // 4),
         )
         options = self._build_options()
