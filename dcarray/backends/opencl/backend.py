@@ -89,8 +89,8 @@ class OpenClBackend(GridBackend):
             # The host's memory goes when the process ends: kernels must not be at it.
             weakref.finalize(self, self._queue.finish)
         own = 0 if handle.host_unified_memory else int(handle.global_mem_size)
-        # The pool's thread waits for nothing: it cannot be in a wait of the driver's when
-        # the process ends.
+        # The pool's thread waits for nothing: it must not be in a wait of the driver's
+        # when the process ends.
         settle = None if self.sharing is None else self.sharing.sweep
         self.pool: Pool[Storage] = Pool(
             *(self.device, self._allocate, self._free, self._clear, settle),
