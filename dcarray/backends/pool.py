@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ..config import Settings, current
+from ..config import Settings, current, logger
 from ..errors import OutOfMemoryError
 
 __all__ = ["Pool", "PoolStatistics", "size_class"]
@@ -312,9 +312,12 @@ def _trim_when_idle(reference: weakref.ref[Pool[Any]]) -> None:
         pool = reference()
         if pool is None:
             return
-        pool.trim_unused()
-        if pool.settle is not None:
-            pool.settle()
+        try:
+            pool.trim_unused()
+            if pool.settle is not None:
+                pool.settle()
+        except Exception as error:  # of the driver's; the next time may be better
+            logger().warning("pool of %s: %s", pool.device, error)
         with pool._lock:
             if not pool._held:
                 pool._trimmer = None

@@ -445,9 +445,6 @@ class CudaBackend(GridBackend):
             self._enter()
             self._runtime.deviceSynchronize()
         except self._failures as error:
-            kind = (
-                OutOfMemoryError
-                if getattr(error, "status", None) == OUT_OF_MEMORY
-                else LaunchError
-            )
+            is_full = getattr(error, "status", None) == OUT_OF_MEMORY
+            kind = OutOfMemoryError if is_full else LaunchError
             raise failure(error, self.device, kind) from None

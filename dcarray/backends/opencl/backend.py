@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import weakref
 from collections.abc import Sequence
@@ -87,7 +88,7 @@ class OpenClBackend(GridBackend):
             places = (16, 1) if is_cpu else (PAGE, 64)
             self.sharing = HostMemory(self.device, self._context, self._queue, *places)
             # The host's memory goes when the process ends: kernels must not be at it.
-            weakref.finalize(self, self._queue.finish)
+            weakref.finalize(self, _finish, self._queue, os.getpid())
         own = 0 if handle.host_unified_memory else int(handle.global_mem_size)
         # The pool's thread waits for nothing: it must not be in a wait of the driver's
         # when the process ends.
@@ -285,3 +286,10 @@ class OpenClBackend(GridBackend):
         except self._cl.Error as error:
             raise LaunchError(str(error), device=self.device) from None
         self._settle()
+
+
+def _finish(queue: Any, process: int) -> None:
+    """Wait for a queue, in the process that made it: a child has no threads of its
+    driver's."""
+    if os.getpid() == process:
+        queue.finish()
