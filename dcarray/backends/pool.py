@@ -139,15 +139,24 @@ class Pool(Generic[Raw]):
                 return block, size
         return self._new(size, settings), size
 
-    def give_back(self, block: Raw, size: int) -> None:
-        """Return a block.  Waits for no lock: finalisers call it."""
+    def give_back(
+        self,
+        block: Raw,
+        size: int,
+        large: int = LARGE,
+        settings: Callable[[], Settings] = current,
+    ) -> None:
+        """Return a block.  Waits for no lock: finalisers call it.
+
+        The last two are there because modules are empty when a process ends.
+        """
         self._idle[size].append(block)
         # Threads may lose an update to each other: this only says when to look.
         self._returned += size
         self._latest = size
-        if size >= LARGE and self._lock.acquire(blocking=False):
+        if size >= large and self._lock.acquire(blocking=False):
             try:
-                self._keep_limits(current())
+                self._keep_limits(settings())
             finally:
                 self._lock.release()
 
