@@ -93,7 +93,7 @@ class HostMemory:
     ) -> None:
         import pyopencl as cl
 
-        self._cl = cl
+        self._cl: Any = cl  # its annotations are stricter than its functions
         self.device = device
         self._context = context
         self._queue = queue
