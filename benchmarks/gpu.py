@@ -403,6 +403,13 @@ def convolution(card: Card) -> Iterator[Row]:
 
     torch.backends.cudnn.allow_tf32 = True
     torch.backends.cudnn.benchmark = True
+    with dc.config(matmul_precision="tf32"):
+        yield from _convolved(card)
+
+
+def _convolved(card: Card) -> Iterator[Row]:
+    import torch
+
     for dtype in ("float32", "float16"):
         for images, channels, side, wanted, width, stride in CONVOLUTIONS:
             x = Data(card, random(images, channels, side, side, dtype=dtype))
