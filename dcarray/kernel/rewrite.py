@@ -177,15 +177,10 @@ def _take_read(body: nodes.Body, given: set[str]) -> None:
     for node in body:
         if not given:
             return
+        read: set[str] = set()
         for item in expressions(node):
-            if type(item) is nodes.Apply:
-                for part in item.arguments:
-                    if type(part) is nodes.Name:
-                        given.discard(part.name)
-                    elif type(part) is not nodes.Constant:
-                        given.difference_update(names(part))
-            else:
-                given.difference_update(names(item))
+            _read(item, read)
+        given -= read
         if type(node) is nodes.For or type(node) is nodes.While:
             _take_read(node.body, given)
         elif type(node) is nodes.If:

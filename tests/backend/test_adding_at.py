@@ -36,10 +36,12 @@ def device(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.mark.parametrize("key", KEYS, ids=range(len(KEYS)))
-@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+@pytest.mark.parametrize(
+    ("device", "dtype"),
+    [*[(device, "float32") for device in DEVICES], ("test:0", "uint8")],
+    indirect=["device"],
+)
 def test_keys(device: str, key: Any, dtype: str) -> None:
-    if dtype == "uint8" and device != "test:0":
-        pytest.skip("the same kernels")
     host = X.astype(dtype)
     values = np.arange(host[key].size).reshape(host[key].shape).astype(dtype)
     for name in ("add", "subtract"):

@@ -11,8 +11,10 @@ import pytest
 import dcarray as dc
 from tests.metal_simulator import Simulator, installed
 
+DEVICES = ["cpu", "opencl:0", "metal:0", "test:0"]
 
-@pytest.fixture(params=["cpu", "opencl:0", "metal:0", "test:0"])
+
+@pytest.fixture(params=DEVICES)
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "metal:0":
         with installed(Simulator()):
@@ -37,12 +39,15 @@ VIEWS: dict[str, tuple[tuple[int, ...], Callable[[Any], Any]]] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype"),
-    [*[(name, "float32") for name in VIEWS], ("plain", "bool"), ("plain", "complex64")],
+    ("device", "name", "dtype"),
+    [
+        *[(device, name, "float32") for device in DEVICES for name in VIEWS],
+        *[(device, "plain", "bool") for device in DEVICES if device != "metal:0"],
+        *[(device, "plain", "complex64") for device in DEVICES if device != "metal:0"],
+    ],
+    indirect=["device"],
 )
 def test_squares(device: str, name: str, dtype: str) -> None:
-    if dtype != "float32" and device == "metal:0":
-        pytest.skip("the same kernels as elsewhere")
     shape, view = VIEWS[name]
     host = (np.arange(np.prod(shape)) % 251).reshape(shape).astype(dtype)
     given = dc.asarray(host, device=device)
