@@ -6,6 +6,7 @@ then each group knows where what it keeps belongs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -28,8 +29,25 @@ _PLACES = tuple(range(EACH))
 _BOOLS = nodes.Array("array", np.dtype(np.bool_), run=EACH)
 
 
-def _distances(items: int) -> tuple[int, ...]:
-    return tuple([1 << k for k in range(items.bit_length() - 1)])
+def _running_sums(items: int) -> Callable[[Scalar, Scalar], Scalar]:
+    """Gives, in a kernel, the sum of the numbers of a lane and of those before it; it
+    leaves all of these sums in ``part``."""
+    distances = tuple([1 << k for k in range(items.bit_length() - 1)])
+
+    def running_sum(part: Scalar, own: Scalar) -> Scalar:
+        lane = local_id(0)
+        total = own
+        part[lane] = total
+        barrier()
+        for distance in distances:
+            if lane >= distance:
+                total = part[lane - distance] + total
+            barrier()
+            part[lane] = total
+            barrier()
+        return total
+
+    return running_sum
 
 
 @cache
@@ -38,7 +56,7 @@ def count_kernel(items: int) -> nodes.Kernel:
 
     Parameters are the bools, the counts, and how many bools there are.
     """
-    halves = _distances(items)[::-1]
+    halves = tuple([1 << k for k in range(items.bit_length() - 1)])[::-1]
 
     def count_true(mask: Scalar, counts: Scalar, size: Scalar) -> None:
         part = shared(np.int32, items)
@@ -69,7 +87,7 @@ def offsets_kernel(items: int) -> nodes.Kernel:
 
     Parameters are the counts, the sums, and how many counts there are.
     """
-    distances = _distances(items)
+    running_sum = _running_sums(items)
 
     def add_counts(counts: Scalar, sums: Scalar, size: Scalar) -> None:
         part = shared(np.int64, items)
@@ -80,21 +98,12 @@ def offsets_kernel(items: int) -> nodes.Kernel:
         own = np.int64(0)
         for k in range(first, stop):
             own = own + np.int64(counts[k])
-        total = own
-        part[lane] = total
-        barrier()
-        for distance in distances:
-            if lane >= distance:
-                total = part[lane - distance] + total
-            barrier()
-            part[lane] = total
-            barrier()
-        before = total - own
+        before = running_sum(part, own) - own
         for k in range(first, stop):
             sums[k] = before
             before = before + np.int64(counts[k])
         if lane == items - 1:
-            sums[size] = total
+            sums[size] = before
 
     return built(add_counts, array(INT32), array(INT64, True), numbers=1)
 
@@ -107,7 +116,7 @@ def choose_kernel(dtype: DType | None, items: int) -> nodes.Kernel:
     there are, and where the array begins and how far its elements lie apart; without a
     dtype neither the array nor these two.
     """
-    distances = _distances(items)
+    running_sum = _running_sums(items)
 
     def kept_in(mask: Scalar, size: Scalar, kept: Scalar) -> Scalar:
         """Places of a tile's true bools, side by side, and how many there are."""
@@ -122,16 +131,7 @@ def choose_kernel(dtype: DType | None, items: int) -> nodes.Kernel:
         else:
             for k in range(first, size):
                 own = own + np.int32(mask[k])
-        total = own
-        part[lane] = total
-        barrier()
-        for distance in distances:
-            if lane >= distance:
-                total = part[lane - distance] + total
-            barrier()
-            part[lane] = total
-            barrier()
-        at = total - own
+        at = running_sum(part, own) - own
         if own > 0:
             for k in range(min(np.int64(EACH), size - first)):
                 if mask[first + k]:
