@@ -255,6 +255,7 @@ def main() -> int:
         "lazy": options.lazy,
         "engine": options.engine,
         "threads": options.threads,
+        "auto_devices": "cpu",  # NumPy's bits are the CPU's promise
     }
     if options.module != "numpy":
         module.config(**settings).__enter__()
