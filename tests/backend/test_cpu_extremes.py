@@ -26,7 +26,8 @@ def _data(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
 def test_the_places_are_numpys(
     shape: tuple[int, ...], dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in (("THREADED", 1000), ("TILED", 500), ("TILE", (8, 7))):
+    small = {"THREADED": 500, "TILED": 1000, "TILE": (8, 7), "NARROW": 3}
+    for name, value in small.items():
         monkeypatch.setattr(extremes, name, value)
     monkeypatch.setattr(extremes, "available_threads", lambda: 3)
     x = _data(shape, dtype, len(shape))

@@ -23,10 +23,13 @@ Function = Callable[..., Any]
 THREADED = 1 << 18
 """Elements from which a second thread is worth its start."""
 
-TILED = 1 << 12
+TILED = 1 << 20
 """Elements from which NumPy's transposed copy is slow."""
 
-TILE = (64, 128)
+NARROW = 64
+"""Columns that lie so close that it is fast again."""
+
+TILE = (256, 128)
 """Elements of a tile along the reduced axis, and beside it."""
 
 COPY_BYTES = 1 << 23
@@ -48,8 +51,8 @@ def argmin(x: HostArray, axis: Any = None, keepdims: Any = False) -> Any:
 
 def _places(function: Function, x: HostArray, axis: Any, keepdims: Any) -> Any:
     found = None
-    if x.size >= TILED and x.dtype.kind in "biufc":
-        threads = available_threads() if x.size >= THREADED else 1
+    if x.size >= THREADED and x.dtype.kind in "biufc":
+        threads = available_threads()
         if axis is None or x.ndim == 1:
             if threads > 1 and x.flags.c_contiguous and axis in (None, 0, -1):
                 found = _of_run(function, x.reshape(-1), threads)
@@ -85,7 +88,7 @@ def _along(function: Function, x: HostArray, threads: int) -> HostArray | None:
         axis = max(range(x.ndim - 1), key=lambda k: x.shape[k])
         length = x.shape[axis]
         count = min(length, 4 * threads)
-        if count < 2:
+        if threads < 2 or count < 2:
             return None
         before = (slice(None),) * axis
 
@@ -96,6 +99,8 @@ def _along(function: Function, x: HostArray, threads: int) -> HostArray | None:
 
         run_slices(rows, count, threads)
         return result
+    if x.size < TILED:
+        return None
     beside = min(
         [k for k in range(x.ndim - 1) if x.shape[k] > 1],
         key=lambda k: abs(x.strides[k]),
@@ -106,6 +111,8 @@ def _along(function: Function, x: HostArray, threads: int) -> HostArray | None:
     planes = np.moveaxis(x, beside, -2)
     results = np.moveaxis(result, beside, -1)
     columns, length = planes.shape[-2:]
+    if columns < NARROW:
+        return None
     most = COPY_BYTES // ((length + PADDING) * x.itemsize)
     width = max(1, min(columns, TILE[1], most))
     outer = planes.shape[:-2]
