@@ -48,15 +48,22 @@ class Program:
         found = self.folder / f"{self.about['module_name']}_{kind}.py"
         return found if found.exists() else self.source("numpy")
 
-    def inputs(self, preset: str) -> dict[str, Any]:
-        """What NPBench's initialiser makes, on the host."""
+    def inputs(self, preset: str, peer: Any) -> dict[str, Any]:
+        """What NPBench's initialiser makes: by the peer, or on the host if that has not
+        all of what it takes."""
         made = dict(self.about["parameters"][preset])
         first = self.about.get("init")
         if not first:
             return made
         path = self.folder / f"{self.about['module_name']}.py"
-        call = loaded(path, {"numpy": np})[first["func_name"]]
-        found = call(*[made[name] for name in first["input_args"]])
+        for module in (peer, np):
+            call = loaded(path, {"numpy": module})[first["func_name"]]
+            try:
+                found = call(*[made[name] for name in first["input_args"]])
+                break
+            except (AttributeError, TypeError, ValueError):
+                if module is np:
+                    raise
         names = first["output_args"]
         if len(names) == 1 and not isinstance(found, tuple):
             found = (found,)
@@ -150,9 +157,7 @@ def sides(device: str) -> tuple[Side, Side]:
         dc.synchronize()
 
     def mine(x: Any) -> Any:
-        if not isinstance(x, (np.ndarray, np.generic)):
-            return x
-        return dc.asarray(x, device=device, copy=True)
+        return dc.asarray(x, device=device, copy=True) if hasattr(x, "dtype") else x
 
     own = Side("dcarray", "numpy", {"numpy": dc}, mine, wait)
     if not device.startswith("cuda"):
@@ -192,7 +197,7 @@ def compared(
 ) -> Row:
     """One line: answers, and the medians of both."""
     peer = pair[1]
-    made = program.inputs(preset)
+    made = program.inputs(preset, peer.modules["numpy"])
     results = []
     for side in pair:
         side.prepare(program)
