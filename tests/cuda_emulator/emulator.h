@@ -12,6 +12,7 @@
 #define __shared__ static
 #define __launch_bounds__(...)
 #define __nanosleep(time)
+#define __fdividef(x, y) ((x) / (y))
 #define __syncthreads() all_of_block->arrive_and_wait()
 #define __syncwarp() all_of_warp[threadIdx.x / 32]->arrive_and_wait()
 
@@ -26,6 +27,7 @@ static std::unique_ptr<std::barrier<>> all_of_warp[32];
 static unsigned long long of_lanes[1024];
 
 using std::exp;
+using std::fma;
 using std::log;
 using std::sqrt;
 
