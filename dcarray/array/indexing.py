@@ -10,7 +10,7 @@ import numpy as np
 from ..backends.registry import Device
 from ..config import config, current
 from ..dtypes import is_recordable
-from ..layout import Layout, broadcast_shapes, broadcast_strides
+from ..layout import Layout, address_of, broadcast_shapes, broadcast_strides
 from ..lazy import execute, graph, placing, squares
 from ..lazy.graph import Read
 from ..lazy.record import record
@@ -195,7 +195,9 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
             and value._host is not None
             and value._device is x._device
         ):
-            x._writable_array()[key] = value._host
+            same = value._binding is not None and value._binding is x._binding
+            if not same or not _is_same_memory(host[key], value._host):
+                x._writable_array()[key] = value._host
             return
     _common_device(x, key, "__setitem__")
     named = x._device.kind not in ("auto", "cpu")
@@ -211,7 +213,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         and not x._is_shared()
     ):
         view = x if key is Ellipsis else _view_to_write(x, key)
-        if view is not None and _store(view, value):
+        if _is_itself(view, value) or _store(view, value):
             return
     if isinstance(value, ArrayState):
         graph.common_device((x._device, value._device), "__setitem__")
@@ -219,6 +221,22 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
     elif isinstance(value, (list, tuple)):
         value = calls.as_operand(value) if _has_arrays(value) else value
     x._writable_array()[key] = value
+
+
+def _is_itself(view: ArrayState, value: ArrayState) -> bool:
+    """Whether a view is to be stored in itself, as Python does after ``a[1:] += b``."""
+    return value._binding is view._binding and value._read()[1:] == view._read()[1:]
+
+
+def _is_same_memory(a: Any, b: np.ndarray[Any, Any]) -> bool:
+    """The same of NumPy arrays."""
+    return (
+        type(a) is np.ndarray
+        and a.shape == b.shape
+        and a.strides == b.strides
+        and a.dtype == b.dtype
+        and address_of(a) == address_of(b)
+    )
 
 
 def _has_arrays(value: Any) -> bool:
@@ -366,6 +384,8 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
                     _assign(x, changed)
         return
     view = _basic_view(x, key)
+    if _is_itself(view, value):
+        return
     shape = value.shape
     while len(shape) > len(view.shape) and shape[0] == 1:
         shape = shape[1:]

@@ -104,10 +104,12 @@ def write(target: Read, source: Read) -> None:
                 and not (named and _is_shared_on_host(target))
             )
             if direct:
-                found = None
-                if source.layout == target.layout:
-                    found = find(source.value, source.value.view)
-                group = found or fuse(Target(source, into=target.layout.strides))
+                into = None
+                if source.layout != target.layout:
+                    into = View.of(target.layout, target.dtype)
+                group = find(source.value, source.value.view, into=into) or fuse(
+                    Target(source, into=target.layout.strides)
+                )
                 computed = {id(value) for value in group.values}
                 waiting = [
                     reader
