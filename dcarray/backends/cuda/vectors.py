@@ -52,9 +52,9 @@ def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
     return out
 
 
-def _matmul(raw: Raw, x: Any, y: Any) -> GridView | None:
+def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
     """`numpy.matmul` of a matrix and a vector."""
-    if not isinstance(x, GridView) or not isinstance(y, GridView):
+    if not isinstance(x, GridView) or not isinstance(y, GridView) or options:
         return None
     if x.ndim + y.ndim != 3 or 0 in (x.ndim, y.ndim):
         return None
