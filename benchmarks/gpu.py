@@ -436,11 +436,21 @@ def attention(card: Card) -> Iterator[Row]:
     shape = (1, 16, 4096, 64)
     q, k, v = (Data(card, random(*shape, dtype="float16", seed=n)) for n in range(3))
     attend = torch.nn.functional.scaled_dot_product_attention
-    calls: dict[str, Call] = {
-        "dcarray": ran(lambda: dc.nn.scaled_dot_product_attention(q.dc, k.dc, v.dc)),
-        "torch": lambda: attend(q.torch, k.torch, v.torch),
-    }
-    yield card.row("attention, 16 heads of 4096 x 64", calls, {"torch": 1})
+    for causal in (False, True):
+        options = {"causal": causal}
+        theirs = {"is_causal": causal}
+        calls: dict[str, Call] = {
+            "dcarray": ran(
+                lambda o=options: dc.nn.scaled_dot_product_attention(  # type: ignore[misc]
+                    q.dc, k.dc, v.dc, **o
+                )
+            ),
+            "torch": lambda o=theirs: attend(  # type: ignore[misc]
+                q.torch, k.torch, v.torch, **o
+            ),
+        }
+        what = f"attention, 16 heads of 4096 x 64{', causal' if causal else ''}"
+        yield card.row(what, calls, {"torch": 1})
 
 
 def transfers(card: Card) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..api.conversion import as_array
 from ..api.coverage import native
 from .correlation import Correlation, conjugated
 from .windows import Images, Sizes, needs
@@ -24,12 +25,35 @@ __all__ = [
     "conv3d_weight_gradient",
 ]
 
+MOST = 1024
+"""Checked calls that are kept."""
 
-def _convolved(options: Correlation, x: Any, w: Any, bias: Any) -> Any:
-    images, weights = options.images(x), options.weights(w)
-    options.check_channels(images, weights.shape)
-    size = options.sizes(images.positions, weights.shape[2:])
-    return images.given_back(options.forward(images, weights, size, bias))
+
+_FORMS: dict[Any, tuple[Correlation, Sizes, Sizes, bool, bool]] = {}
+"""Calls that were checked: their options, positions of the result, padding in front,
+whether there is a batch, and whether channels come last."""
+
+
+def _convolved(name: str, x: Any, w: Any, bias: Any, *given: Any) -> Any:
+    array, weights = as_array(x), as_array(w)
+    key = (name, array.shape, weights.shape, *given)
+    is_plain = all([type(one) in (int, str) for one in given])  # 1.0 would be found
+    form = _FORMS.get(key) if is_plain else None
+    if form is None:
+        options = Correlation.of(name, *given)
+        images = options.images(array)
+        options.check_weights(weights.shape)
+        options.check_channels(images, weights.shape)
+        window = weights.shape[2:]
+        size, (low, _) = options.sizes(images.positions, window), options.pads(window)
+        form = (options, size, low, images.batched, images.last)
+        if is_plain:
+            if len(_FORMS) >= MOST:
+                _FORMS.clear()
+            _FORMS[key] = form
+    options, size, low, batched, last = form
+    images = Images(array if batched else array[None], batched, last)
+    return images.given_back(options.forward(images, weights, size, bias, low))
 
 
 def _positions(options: Correlation, shape: Sizes) -> tuple[int, Sizes]:
@@ -93,8 +117,8 @@ def conv1d(
     layout: str = "NCHW",
 ) -> Any:
     """As `conv2d`, over one axis; ``layout`` may also be written "NCW" or "NWC"."""
-    options = Correlation.of("conv1d", stride, padding, dilation, groups, layout)
-    return _convolved(options, x, w, bias)
+    given = (stride, padding, dilation, groups, layout)
+    return _convolved("conv1d", x, w, bias, *given)
 
 
 @native
@@ -153,8 +177,8 @@ def conv2d(
     On the CPU tiles of windows are laid out as matrices that stay in cache (im2col,
     Chellapilla et al. 2006) and multiplied by BLAS, on all threads.
     """
-    options = Correlation.of("conv2d", stride, padding, dilation, groups, layout)
-    return _convolved(options, x, w, bias)
+    given = (stride, padding, dilation, groups, layout)
+    return _convolved("conv2d", x, w, bias, *given)
 
 
 @native
@@ -172,8 +196,8 @@ def conv3d(
 ) -> Any:
     """As `conv2d`, over three axes; ``layout`` may also be written "NCDHW" or
     "NDHWC"."""
-    options = Correlation.of("conv3d", stride, padding, dilation, groups, layout)
-    return _convolved(options, x, w, bias)
+    given = (stride, padding, dilation, groups, layout)
+    return _convolved("conv3d", x, w, bias, *given)
 
 
 # ------------------------------------------------------------------------ the gradients

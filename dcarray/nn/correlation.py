@@ -14,26 +14,31 @@ from ..array import DeviceArray, calls
 from ..errors import DTypeError
 from ..ops import neural as rows
 from ..ops.spec import Op
+from .composing import takes_short
 from .windows import Images, Sizes, images_of, needs, numbers, pads, sizes_after
 
 __all__ = ["Correlation", "conjugated", "narrowed", "widened"]
 
 
-def widened(name: str, *operands: Any) -> tuple[np.dtype[Any], list[Any]]:
+def widened(
+    name: str, *operands: Any, row: Op | None = None
+) -> tuple[np.dtype[Any], list[Any]]:
     """The dtype of a result, and the operands in the dtype in which it is computed:
-    float32 for shorter floats.
+    float32 for shorter floats, unless the device's row takes those.
 
     Raises
     ------
     DTypeError
         Operands that are no numbers.
     """
-    dtype = np.result_type(*[x.dtype for x in operands])
-    wide = dtype
+    wide = dtype = operands[0].dtype
+    if any([x.dtype != dtype for x in operands]):
+        wide = dtype = np.result_type(*[x.dtype for x in operands])
     if dtype.kind not in "fciu" or dtype == np.float16:
         if dtype.kind in "bOSUMmT" or dtype.names is not None:
             raise DTypeError(f"{name}: got {dtype}, takes numbers")
-        wide = np.dtype(np.float32)
+        if row is None or not takes_short(row, dtype, *operands):
+            wide = np.dtype(np.float32)
     return dtype, [x if x.dtype == wide else x.astype(wide) for x in operands]
 
 
@@ -159,36 +164,46 @@ class Correlation:
         )
 
     # --------------------------------------------------------------------- operations
-    def forward(self, images: Images, w: Any, size: Sizes, bias: Any = None) -> Any:
-        """Products with every window."""
-        return self._row(rows.CONVOLUTION, images, w, w.shape[2:], bias, size=size)
+    def forward(
+        self,
+        images: Images,
+        w: Any,
+        size: Sizes,
+        bias: Any = None,
+        low: Sizes | None = None,
+    ) -> Any:
+        """Products with every window; ``low`` is the padding in front, if known."""
+        low = self.pads(w.shape[2:])[0] if low is None else low
+        return self._row(rows.CONVOLUTION, images, w, low, bias, size=size)
 
     def backward(self, results: Images, w: Any, size: Sizes, bias: Any = None) -> Any:
         """The adjoint of `forward` in the images: ``size`` are positions of those."""
         row = rows.CONVOLUTION_INPUT_GRADIENT
-        return self._row(row, results, w, w.shape[2:], bias, size=size)
+        low = self.pads(w.shape[2:])[0]
+        return self._row(row, results, w, low, bias, size=size)
 
     def outward(self, images: Images, results: Images, kernel: Sizes) -> Any:
         """The adjoint of `forward` in the weights."""
         row = rows.CONVOLUTION_WEIGHT_GRADIENT
-        return self._row(row, images, results.array, kernel, kernel=kernel)
+        low = self.pads(kernel)[0]
+        return self._row(row, images, results.array, low, kernel=kernel)
 
     def _row(
         self,
         row: Op,
         images: Images,
         other: Any,
-        window: Sizes,
+        low: Sizes,
         bias: Any = None,
         **options: Any,
     ) -> Any:
-        dtype, (x, y) = widened(self.name, images.array, other)
+        dtype, (x, y) = widened(self.name, images.array, other, row=row)
         found = calls.library(
             DeviceArray,
             row,
             (x, y),
             stride=self.stride,
-            low=self.pads(tuple(window))[0],
+            low=low,
             dilation=self.dilation,
             groups=self.groups,
             channels_last=images.last,

@@ -19,7 +19,6 @@ from ..registry import counted
 from .blas import Blas
 from .building import Builder
 from .capture import Graph, captured
-from .convolution import Convolver
 from .copying import CudaExecutable
 from .driver import (
     OUT_OF_MEMORY,
@@ -35,6 +34,7 @@ from .driver import (
 )
 from .exchange import borrowed
 from .functions import Function
+from .graphs import Graphs, short
 from .library import CudaLibrary, product
 from .memory import Block, DevicePool
 from .raw import Raw
@@ -115,7 +115,7 @@ class CudaBackend(GridBackend):
         self._transfers = Transfers(self)
         self.raw = Raw(self)
         self._blas = Blas(self)
-        self.convolver = Convolver(self)
+        self.graphs, self.short = Graphs(self), short()
         self._peers: dict[str, bool] = {}
         self._builder = Builder(self.device, (int(found["major"]), int(found["minor"])))
         self.native: Mapping[str, Callable[..., Any]] = CudaLibrary(self)

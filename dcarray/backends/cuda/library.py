@@ -14,6 +14,7 @@ from ...errors import UnsupportedError
 from ..grid.library import GridLibrary
 from ..grid.views import GridView
 from . import transforms
+from .attention import TABLE as ATTENDED
 from .convolution import TABLE as CONVOLVED
 from .drawing import TABLE as DRAWN
 from .driver import failure, failures
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaLibrary", "product"]
 
-OWN = {**ROWS, **INDEXED, **PICKED, **SORTED, **CONVOLVED, **DRAWN, **VECTORS}
+OWN = {**ROWS, **INDEXED, **PICKED, **SORTED, **CONVOLVED, **ATTENDED, **DRAWN, **VECTORS}
 """Rows of our own; each may say by None that the grid's kernels are to compute it."""
 
 SOLVERS = (

@@ -20,7 +20,12 @@ windows.
 from __future__ import annotations
 
 from ..spec import Op
-from .attention import ATTENTION, ATTENTION_GRADIENT
+from .attention import (
+    ATTENTION,
+    ATTENTION_ADJOINT,
+    ATTENTION_ALONE,
+    ATTENTION_GRADIENT,
+)
 from .convolution import (
     CONVOLUTION,
     CONVOLUTION_INPUT_GRADIENT,
@@ -43,6 +48,8 @@ __all__ = [
     "ADAPTIVE_SUM_POOL",
     "ADAPTIVE_SUM_POOL_GRADIENT",
     "ATTENTION",
+    "ATTENTION_ADJOINT",
+    "ATTENTION_ALONE",
     "ATTENTION_GRADIENT",
     "CONVOLUTION",
     "CONVOLUTION_INPUT_GRADIENT",
@@ -66,7 +73,7 @@ TABLE: dict[str, Op] = {
         *(SUM_POOL, SUM_POOL_GRADIENT),
         *(ADAPTIVE_MAX_POOL, ADAPTIVE_SUM_POOL, ADAPTIVE_SUM_POOL_GRADIENT),
         *(SCATTER_POSITIONS, PLACE_POSITIONS, EMBEDDING_GRADIENT),
-        *(ATTENTION, ATTENTION_GRADIENT),
+        *(ATTENTION, ATTENTION_ALONE, ATTENTION_GRADIENT, ATTENTION_ADJOINT),
     )
 }
 """Rows by name."""
