@@ -88,16 +88,6 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], Any]] = {
         SCORES,
         ([[[-0.5, 0.5]]], [[[0, 0], [0, 0]]], [[[0.5], [0.5]]]),
     ),
-    "nn.attention_alone": (
-        (ZERO, np.eye(2)[None], np.array([[[1.0], [3.0]]])),
-        SCORES,
-        [[[2.0]]],
-    ),
-    "nn.attention_adjoint": (
-        (np.ones((1, 1, 1)), ZERO, np.eye(2)[None], np.array([[[1.0], [3.0]]])),
-        SCORES,
-        ([[[-0.5, 0.5]]], [[[0, 0], [0, 0]]], [[[0.5], [0.5]]]),
-    ),
     "nn.attention_gradient": (
         (
             np.ones((1, 1, 1)),
