@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dcarray.backends.cuda import copying, picking, pooling, rows, vectors
+from dcarray.backends.cuda import copying, drawing, picking, pooling, rows, vectors
 from dcarray.backends.cuda.raw import Raw
 from dcarray.backends.grid import GridView
 from dcarray.ops import neural as ops
@@ -97,6 +97,33 @@ def test_vectors(raw: Raw, shape: tuple[int, int]) -> None:
         np.testing.assert_allclose(got, matrix @ column.T, rtol=1e-4, atol=1e-4)
         got = get(vectors.product(raw, put(raw, row), a))
         np.testing.assert_allclose(got, row @ matrix, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("is_held", [False, True])
+def test_normal_numbers(
+    raw: Raw, monkeypatch: pytest.MonkeyPatch, code: str, is_held: bool
+) -> None:
+    monkeypatch.setattr(drawing, "LEAST", 1)
+    generator = np.random.Generator(np.random.PCG64(7))
+    while is_held and not generator.bit_generator.state["has_uint32"]:
+        generator.standard_normal(1, "f4")
+    state = generator.bit_generator.state
+    place, increment = state["state"]["state"], state["state"]["inc"]
+    held = state["uinteger"] if is_held else None
+    options = {"size": 9000, "dtype": code, "kind": "PCG64", "held": held}
+    row = drawing.TABLE["random.standard_normal"]
+    found, end = row(raw, key=(increment,), place=place, **options)
+    # The machine's own functions are the same here.
+    assert np.array_equal(get(found), generator.standard_normal(9000, code))
+    words = int(end.memory.seen_as(np.int64)[end.layout.offset // 8])
+    bits = np.random.PCG64()
+    bits.state = state
+    if code == "f8":
+        bits.random_raw(words)
+    else:
+        np.random.Generator(bits).integers(1 << 32, size=words, dtype=np.uint32)
+    assert bits.state == generator.bit_generator.state
 
 
 def test_every_other_element(raw: Raw) -> None:

@@ -51,9 +51,8 @@ def _standard_normal(
     tiles = -(-(size + size // 24 + 4096) // ziggurats.TILE)
     words = ziggurats.TILE // parts
     back = ziggurats.BEFORE // parts + first
-    unit = pow(PCG_MULTIPLIER, -1, WHOLE)
-    for _ in range(back):
-        place = (place - increment) * unit % WHOLE
+    factor, plus = raw.kept(("back", increment, back), _back)
+    place = (place - plus) * factor % WHOLE
     tables = raw.kept(("ziggurat", dtype), _tables)
     doubling, each = raw.kept(("leaps", increment), _leaps)
     text = ziggurats.normal_text(dtype, EDGE)
@@ -79,6 +78,15 @@ def _tables(raw: Raw, key: Any) -> tuple[GridView, GridView, GridView]:
     made = ziggurat("standard_normal", key[1])
     factors, limits, heights = (made.factors, made.limits, made.heights)
     return raw.work.put(factors), raw.work.put(limits), raw.work.put(heights)
+
+
+def _back(raw: Raw, key: Any) -> tuple[int, int]:
+    """What leads back so many words: minus the second number, times the first one."""
+    _, increment, words = key
+    plus = 0
+    for _ in range(words):
+        plus = (plus * PCG_MULTIPLIER + increment) % WHOLE
+    return pow(PCG_MULTIPLIER, -words, WHOLE), plus
 
 
 def _leaps(raw: Raw, key: Any) -> tuple[GridView, GridView]:
