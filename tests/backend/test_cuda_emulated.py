@@ -146,6 +146,10 @@ def test_every_other_element(raw: Raw) -> None:
         assert start is not None
         start([view.memory, out.memory], ())
         assert np.array_equal(get(out), wanted)
+    for key in (np.s_[::-1, ::2], np.s_[:, ::3], np.s_[:, 2::2]):
+        view = put(raw, host).through(lambda a, key=key: a[key])
+        out = raw.new(view.shape, host.dtype)
+        assert copying._halving(raw, view.shape, view, out) is None
 
 
 WINDOWS = [

@@ -55,6 +55,7 @@ def test_every_other_element(code: str) -> None:
         np.s_[1:, 4:-4:2],
         np.s_[:, 2::2],
         np.s_[:, 1::3],
+        np.s_[::-1, ::2],
     ):
         assert np.array_equal(dc.copy(x[key]).get(), host[key])
     flat = put(host.reshape(-1)[:-3])

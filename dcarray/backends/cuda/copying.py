@@ -61,6 +61,8 @@ def _halving(
     if step != 2 or one != 1:
         return None
     count, x_step, out_step = (outer + far + apart) or (1, 0, 0)
+    if outer and x_step <= 0:  # the last row has to be the last one in memory as well
+        return None
     odd = offset % 2
     if any([n % 4 for n in (offset - odd, begin, x_step, out_step)]):
         return None

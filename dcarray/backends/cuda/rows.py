@@ -127,6 +127,8 @@ def _folded(
 ) -> GridView | None:
     """A fold of `kernels.folding` along the middle one of three axes."""
     outer, length, inner = shape
+    if not outer * inner:
+        return None
     if length < (SHORT if inner == 1 else FEW) or 1 < inner < FEW:
         return None
     units = raw.backend.limits.units

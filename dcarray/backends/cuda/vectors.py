@@ -37,8 +37,8 @@ def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
     else:
         return None
     size = x.dtype.itemsize
-    lies = (*matrix.layout.strides, *vector.layout.strides)
-    if matrix.size < LEAST or any([n % size for n in (*lies, matrix.layout.offset)]):
+    lies = [n for z in (matrix, vector) for n in (z.layout.offset, *z.layout.strides)]
+    if matrix.size < LEAST or any([n % size for n in lies]):
         return None
     _, (step,) = vector.elements()
     _, (down, across) = matrix.elements()
