@@ -252,7 +252,6 @@ def _view_to_write(x: ArrayState, key: Any) -> ArrayState:
 
 def _store(view: ArrayState, value: ArrayState) -> bool:
     """Store a pending value without a temporary; whether that was possible."""
-    read = value._read()
     if value.shape != view.shape:
         try:
             common = broadcast_shapes((value.shape, view.shape))
@@ -262,12 +261,18 @@ def _store(view: ArrayState, value: ArrayState) -> bool:
             return False
     if value.dtype.kind == "c" and view.dtype.kind != "c":
         return False  # NumPy warns
+    _put(view, value)
+    return True
+
+
+def _put(view: ArrayState, value: ArrayState) -> None:
+    """Store all of a value, or what is seen of it."""
+    read = value._read()
     source = read.value
     if read.layout == source.layout and read.dtype == source.dtype:
         calls.write(view, source)
-        return True
-    _assign(view, value)
-    return True
+    else:
+        _assign(view, value)
 
 
 def _assign(view: ArrayState, value: ArrayState) -> None:
@@ -399,7 +404,7 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
         value = _basic_view(value, (0,) * (value.ndim - len(shape)))
     if view.shape == value.shape:
         if not _turned(view, value):
-            _assign(view, value)
+            _put(view, value)
         return
     read = value._read()
     spread = Layout(

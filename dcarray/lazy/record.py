@@ -31,9 +31,17 @@ from ..ops.fast import FUNCTIONS, in_force
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
 from .callers import Place, user_place
-from .graph import Expr, Form, Operand, Read, Value, View, lock
+from .graph import Expr, Form, Operand, Read, State, Value, View, lock
 
-__all__ = ["as_scalar", "converted", "form_of", "record", "written", "written_one"]
+__all__ = [
+    "as_scalar",
+    "converted",
+    "form_of",
+    "read_again",
+    "record",
+    "written",
+    "written_one",
+]
 
 _CONTIGUOUS = Inner.CONTIGUOUS
 _SCALAR = Inner.SCALAR
@@ -207,6 +215,15 @@ def written_one(
     value = Value(form.outputs[0], device, expr)
     _link(expr, _reference(value))
     return value
+
+
+def read_again(value: Value, form: Form, source: Value, place: Place) -> None:
+    """Let a value without memory be an operation on another one.  The caller holds the
+    lock."""
+    expr = Expr(form, (source,), 0, place)
+    value.expr = expr
+    value.state = State.PENDING
+    _link(expr, _reference(value))
 
 
 def _link(expr: Expr, *results: weakref.ref[Value]) -> None:

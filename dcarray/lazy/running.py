@@ -52,7 +52,10 @@ def wait_for(value: Value) -> None:
 
 
 def _end(
-    values: Sequence[Value], state: str, error: BaseException | None = None
+    values: Sequence[Value],
+    state: str,
+    error: BaseException | None = None,
+    into: Into | None = None,
 ) -> None:
     with lock:
         for value in values:
@@ -62,6 +65,8 @@ def _end(
             else:
                 value.error = error
                 value.buffer = None
+        if into is not None and into.then is not None:
+            into.then(values[0])
         if _waiting:
             _done.notify_all()
 
@@ -112,6 +117,8 @@ def run(
                         value.state = State.STORED
                         value.expr = None
                         place += 1
+                    if into is not None and into.then is not None:
+                        into.then(values[0])
                     if _waiting:
                         _done.notify_all()
                 counters["group"] += 1
@@ -210,7 +217,7 @@ def _run(
     except BaseException:  # Ctrl-C: the work can be done again
         _end(values, State.PENDING)
         raise
-    _end(values, State.STORED)
+    _end(values, State.STORED, into=into)
     if is_active():
         work = work_of(group, into)
         emit(
