@@ -364,3 +364,22 @@ def test_explain_shows_the_plan_and_runs_nothing(operands):
     assert "multiply add exp" in str(plan)
     dc.evaluate(r)
     assert not dc.explain(r).groups
+
+
+@pytest.mark.parametrize("source", ["i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("name", ["astype", "rint", "absolute", "trunc"])
+def test_integers_on_a_way_through_floats_are_not_cut_off(source, name):
+    """LLVM would take their low bits."""
+    info = np.iinfo(source)
+    host = np.resize([1, 5, info.max, info.max // 3, info.max - 2**20], 300)
+    host = host.astype(source)
+    with np.errstate(all="ignore"):
+        for through in ("f4", "f8"):
+            for target in ("i1", "u1", "i2", "u2", "i4", "u4", "i8"):
+                results = []
+                for x, module in ((dc.asarray(host), dc), (host, np)):
+                    r = x.astype(through)
+                    if name != "astype":
+                        r = getattr(module, name)(r)
+                    results.append(r.astype(target))
+                same(*results)
