@@ -371,8 +371,8 @@ def test_explain_shows_the_plan_and_runs_nothing(operands):
 def test_integers_on_a_way_through_floats_are_not_cut_off(source, name):
     """LLVM would take their low bits."""
     info = np.iinfo(source)
-    host = np.resize([1, 5, info.max, info.max // 3, info.max - 2**20], 300)
-    host = host.astype(source)
+    some = np.array([1, 5, info.max, info.max // 3, info.max - 2**20], source)
+    host = np.resize(some, 300)
     with np.errstate(all="ignore"):
         for through in ("f4", "f8"):
             for target in ("i1", "u1", "i2", "u2", "i4", "u4", "i8"):
