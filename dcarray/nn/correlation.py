@@ -11,7 +11,9 @@ import numpy as np
 
 from ..api.conversion import as_array
 from ..array import DeviceArray, calls
+from ..array.library import oracle
 from ..errors import DTypeError
+from ..lazy.libraries import call_library
 from ..ops import neural as rows
 from ..ops.spec import Op
 from .composing import takes_short
@@ -164,54 +166,51 @@ class Correlation:
         )
 
     # --------------------------------------------------------------------- operations
-    def forward(
-        self,
-        images: Images,
-        w: Any,
-        size: Sizes,
-        bias: Any = None,
-        low: Sizes | None = None,
-    ) -> Any:
-        """Products with every window; ``low`` is the padding in front, if known."""
-        low = self.pads(w.shape[2:])[0] if low is None else low
-        return self._row(rows.CONVOLUTION, images, w, low, bias, size=size)
+    def forward(self, images: Images, w: Any, size: Sizes, bias: Any = None) -> Any:
+        """Products with every window."""
+        options = self.options(images, w.shape[2:], size=size)
+        return self.called(rows.CONVOLUTION, images.array, w, options, bias)
 
     def backward(self, results: Images, w: Any, size: Sizes, bias: Any = None) -> Any:
         """The adjoint of `forward` in the images: ``size`` are positions of those."""
+        options = self.options(results, w.shape[2:], size=size)
         row = rows.CONVOLUTION_INPUT_GRADIENT
-        low = self.pads(w.shape[2:])[0]
-        return self._row(row, results, w, low, bias, size=size)
+        return self.called(row, results.array, w, options, bias)
 
     def outward(self, images: Images, results: Images, kernel: Sizes) -> Any:
         """The adjoint of `forward` in the weights."""
+        options = self.options(images, kernel, kernel=kernel)
         row = rows.CONVOLUTION_WEIGHT_GRADIENT
-        low = self.pads(kernel)[0]
-        return self._row(row, images, results.array, low, kernel=kernel)
+        return self.called(row, images.array, results.array, options)
 
-    def _row(
-        self,
-        row: Op,
-        images: Images,
-        other: Any,
-        low: Sizes,
-        bias: Any = None,
-        **options: Any,
+    def options(self, images: Images, window: Sizes, **rest: Sizes) -> dict[str, Any]:
+        """What the rows want to know."""
+        return {
+            "stride": self.stride,
+            "low": self.pads(tuple(window))[0],
+            "dilation": self.dilation,
+            "groups": self.groups,
+            "channels_last": images.last,
+            **rest,
+        }
+
+    def called(
+        self, row: Op, x: Any, y: Any, options: dict[str, Any], bias: Any = None
     ) -> Any:
-        dtype, (x, y) = widened(self.name, images.array, other, row=row)
-        found = calls.library(
-            DeviceArray,
-            row,
-            (x, y),
-            stride=self.stride,
-            low=low,
-            dilation=self.dilation,
-            groups=self.groups,
-            channels_last=images.last,
-            **options,
-        )
+        """A row with these `options`, and a number for each channel added."""
+        dtype, (x, y) = widened(self.name, x, y, row=row)
+        device = x._device
+        if device.is_named and y._device.label == device.label:
+            reads = (x._read(), y._read())
+            ((buffer, layout, made),) = call_library(
+                row, oracle(row), reads, device, options
+            )
+            found = DeviceArray._of_buffer(buffer, layout, made, device)
+        else:
+            found = calls.library(DeviceArray, row, (x, y), **options)
         if bias is None:
             return narrowed(found, dtype)
-        numbers_added = self._bias(bias, images.last, found)
+        numbers_added = self._bias(bias, options["channels_last"], found)
         common = np.result_type(dtype, numbers_added.dtype)
         return narrowed(found + numbers_added, common)
 
