@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from .backend import CudaBackend
     from .raw import Raw
 
-__all__ = ["Blas", "matmul"]
+__all__ = ["TABLE", "Blas"]
 
 
 class _Kind(NamedTuple):
@@ -334,15 +335,17 @@ def _library() -> Any:
     return library
 
 
-def matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
-    """`numpy.matmul` of stacks of matrices of one dtype; None for all else."""
+def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
+    """`numpy.matmul` of arrays of one dtype; None for all else."""
     if options or type(x) is not GridView or type(y) is not GridView:
         return None
     first, second = x.layout.shape, y.layout.shape
-    if len(first) < 2 or len(second) < 2 or first[-1] != second[-2]:
-        return None
-    if x.dtype != y.dtype or 0 in first or 0 in second:
-        return None
-    if first[-2] == 1 or second[-1] == 1:
+    if len(first) < 2 or len(second) < 2:
+        return vectors.TABLE["matmul"](raw, x, y)
+    if first[-1] != second[-2] or x.dtype != y.dtype or 0 in first or 0 in second:
         return None
     return raw.backend._blas.product(x, y)
+
+
+TABLE: Mapping[str, Callable[..., GridView | None]] = {"matmul": _matmul}
+"""Functions by the name of their rows."""
