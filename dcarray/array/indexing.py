@@ -195,9 +195,11 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
             and value._host is not None
             and value._device is x._device
         ):
-            same = value._binding is not None and value._binding is x._binding
-            if not same or not _is_same_memory(host[key], value._host):
-                x._writable_array()[key] = value._host
+            # Looking whether it is the same memory takes as long as copying 4096 items.
+            other = value._host
+            large = other.size > 4096 and value._binding is x._binding
+            if not large or not _is_same_memory(host[key], other):
+                x._writable_array()[key] = other
             return
     _common_device(x, key, "__setitem__")
     named = x._device.kind not in ("auto", "cpu")

@@ -110,10 +110,10 @@ def write(target: Read, source: Read) -> None:
                 then = _shown_there(target, source.value)
                 direct = then is not None
             if direct:
-                into = None
+                there = None
                 if source.layout != target.layout:
-                    into = View.of(target.layout, target.dtype)
-                group = find(source.value, source.value.view, into=into) or fuse(
+                    there = View.of(target.layout, target.dtype)
+                group = find(source.value, source.value.view, into=there) or fuse(
                     Target(source, into=target.layout.strides)
                 )
                 computed = {id(value) for value in group.values}
