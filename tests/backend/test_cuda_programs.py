@@ -13,6 +13,7 @@ import pytest
 
 import dcarray as dc
 from dcarray.backends.cuda.backend import CudaBackend
+from dcarray.backends.cuda.blas import Blas
 from dcarray.backends.registry import counted
 from tests.cuda_simulator import installed
 from tests.stress import sanitize
@@ -44,7 +45,8 @@ def device() -> Iterator[None]:
         return
     with installed(), pytest.MonkeyPatch.context() as patch:
         # There is no cuBLAS: the grid's own kernels multiply matrices.
-        patch.setattr(CudaBackend, "product", lambda *_: None)
+        for owner in (Blas, CudaBackend):
+            patch.setattr(owner, "product", lambda *_: None)
         yield
 
 
