@@ -91,8 +91,9 @@ def flush_readers(value: Value) -> None:
 def write(target: Read, source: Read) -> None:
     """Store the elements of ``source`` in the memory that ``target`` shows.
 
-    Both have the same shape and dtype.  A pending source that nobody else wants is
-    computed straight into the memory.
+    Both have the same shape and dtype.  A pending source is computed straight into the
+    memory; an array that shows it goes on as a copy of that, see `_shown_there`.  One
+    that other pending values read gets memory of its own first.
     """
     evaluate((target.value,))
     # What outsiders can write on the host stays there.

@@ -51,6 +51,13 @@ def _fits(kernel: Sizes, stride: Sizes, dilation: Sizes) -> bool:
     )
 
 
+def _pairs(x: GridView, size: Sizes) -> int:
+    """Items that make two neighbours each of a result of this size; 0 where there are
+    none, or more than 32 bits can number."""
+    items = x.shape[0] * x.shape[1] * size[0] * -(-size[1] // pooling.PAIR)
+    return items if items * pooling.PAIR < 1 << 31 else 0
+
+
 def _windows(
     what: str,
     raw: Raw,
@@ -66,11 +73,8 @@ def _windows(
     """Maxima or sums of windows; for "indexed" the places of maxima as well."""
     if not _planes(x, channels_last) or not _fits(kernel, stride, dilation):
         return None
-    if 0 in size or (x.dtype.kind not in "iuf" and what == "sum"):
-        return None
-    lines = x.shape[0] * x.shape[1] * size[0]
-    items = lines * -(-size[1] // pooling.PAIR)
-    if items * pooling.PAIR >= 1 << 31:
+    items = _pairs(x, size)
+    if not items or (x.dtype.kind not in "iuf" and what == "sum"):
         return None
     found = raw.new((*x.shape[:2], *size), x.dtype)
     places = raw.new(found.shape, INT64) if what == "indexed" else found
@@ -97,11 +101,8 @@ def _sum_pool_gradient(
     g = gradient
     if not _planes(g, channels_last) or not _fits(kernel, stride, dilation):
         return None
-    if 0 in size or g.dtype.kind not in "iuf":
-        return None
-    lines = g.shape[0] * g.shape[1] * size[0]
-    items = lines * -(-size[1] // pooling.PAIR)
-    if items * pooling.PAIR >= 1 << 31:
+    items = _pairs(g, size)
+    if not items or g.dtype.kind not in "iuf":
         return None
     found = raw.new((*g.shape[:2], *size), g.dtype)
     text = pooling.gradient_text(g.dtype, kernel, stride, low)
