@@ -376,23 +376,31 @@ def _diagonal(x: GridView, term: str) -> tuple[GridView, str]:
     return x.through(lambda a: np.einsum(f"{term}->{letters}", a)), letters
 
 
+def _spread(x: GridView, term: str, others: Any) -> tuple[GridView, str]:
+    """Without the axes of length 1 that are as long as another operand's."""
+    ones = [k for k, n in enumerate(x.shape) if n == 1 != others.get(term[k], 1)]
+    left = "".join([letter for k, letter in enumerate(term) if k not in ones])
+    return x.through(lambda a: a.squeeze(tuple(ones))), left
+
+
 def _pair(
     work: Work, x: GridView, first: str, y: GridView, second: str, kept: str
 ) -> GridView:
     """The sums of products of two operands over all letters but those that are kept."""
-    letters = "".join(dict.fromkeys(first + second))
+    x, first = _spread(x, first, dict(zip(second, y.shape, strict=True)))
+    y, second = _spread(y, second, dict(zip(first, x.shape, strict=True)))
     lengths = dict(zip(second, y.shape, strict=True))
     for letter, length in zip(first, x.shape, strict=True):
-        if length != lengths.get(letter, length):
+        other = lengths.setdefault(letter, length)
+        if length != other:
             raise ValueError(
-                f"operands could not be broadcast together: {letter} has lengths "
-                f"{length} and {lengths[letter]}"
+                "operands could not be broadcast together: "
+                f"{letter} has lengths {length} and {other}"
             )
-        lengths[letter] = length
     batch = [k for k in kept if k in first and k in second]
     left = [k for k in kept if k not in second]
     right = [k for k in kept if k not in first]
-    inner = [k for k in letters if k not in kept]
+    inner = [k for k in dict.fromkeys(first + second) if k not in kept]
     alone = [k for k in inner if k not in first or k not in second]
 
     def arranged(z: GridView, term: str, groups: Sequence[list[str]]) -> GridView:
