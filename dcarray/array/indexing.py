@@ -7,22 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.registry import Device, when_removed
+from ..backends.registry import Device
 from ..config import config, current
 from ..dtypes import is_recordable
 from ..layout import Layout, address_of, broadcast_shapes, broadcast_strides
 from ..lazy import execute, graph, placing, squares
-from ..lazy.graph import Read, View
+from ..lazy.graph import Read
 from ..lazy.record import record
 from ..ops.elementwise import CAST, NEGATIVE, WHERE
 from ..ops.indexing import ADD_AT, GET, PUT, Slot
 from ..ops.spec import Signature
 from . import calls
+from .kept import number_of, sliced
 from .state import ArrayState, is_writeable
 
 __all__ = ["add_at", "get_item", "set_item"]
-
-HostArray = np.ndarray[Any, Any]
 
 
 def get_item(x: ArrayState, key: Any) -> Any:
@@ -36,7 +35,7 @@ def get_item(x: ArrayState, key: Any) -> Any:
             return x._host_sibling(result)
         return calls.wrap(type(x), result, x._device)
     if host is None and x._device.kind not in _ON_HOST and _is_simple(key):
-        view = _sliced(x, key)
+        view = sliced(x, key, _basic_view)
         return view if view.ndim else _element(x, view)
     device = _common_device(x, key, "__getitem__")
     named = device.kind not in _ON_HOST
@@ -65,33 +64,6 @@ def get_item(x: ArrayState, key: Any) -> Any:
         return x._host_sibling(result)
     return calls.wrap(cls, result, device)
 
-
-def _sliced(x: ArrayState, key: Any) -> ArrayState:
-    """`_basic_view` for Python's integers and slices: worked out once."""
-    name: list[Any] = [x._view]
-    for item in key if type(key) is tuple else (key,):
-        if type(item) is slice:
-            bounds = (item.start, item.stop, item.step)
-            for bound in bounds:
-                if bound is not None and type(bound) is not int:
-                    return _basic_view(x, key)
-            name.append(bounds)
-        else:
-            name.append(item)
-    place = tuple(name)
-    shown = _slices.get(place)
-    if shown is not None:
-        return x._seen(shown)
-    view = _basic_view(x, key)
-    if view._view is not None and x._view is not None:
-        if len(_slices) > 1 << 14:
-            _slices.clear()
-        _slices[place] = view._view
-    return view
-
-
-_slices: dict[tuple[Any, ...], View] = {}
-"""How parts of arrays lie, by how the arrays lie and the key."""
 
 _ON_HOST = ("auto", "cpu")
 """Kinds of devices whose memory is the host's, or may be."""
@@ -405,31 +377,13 @@ def add_at(x: ArrayState, key: Any, value: Any, negative: bool) -> bool:
     return True
 
 
-def _number(cls: type[ArrayState], host: HostArray) -> ArrayState:
-    """A number as an array.  It is kept, and with it its copies on devices."""
-    if not is_recordable(host.dtype):
-        return cls._of_host(np.array(host))
-    name = (cls, host.dtype.num, host.tobytes())
-    found = _numbers.get(name)
-    if found is None:
-        if len(_numbers) > 256:
-            _numbers.clear()
-        found = _numbers[name] = cls._of_host(np.array(host))
-    return found
-
-
-_numbers: dict[tuple[Any, ...], ArrayState] = {}
-
-when_removed(lambda device: _numbers.clear())
-
-
 def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
     cls = type(x)
     if not isinstance(value, ArrayState):
         host = np.asarray(value)
         if host.dtype != x.dtype:
             host = host.astype(x.dtype)
-        value = cls._of_host(np.array(host)) if host.ndim else _number(cls, host)
+        value = cls._of_host(np.array(host)) if host.ndim else number_of(cls, host)
     elif value.dtype.kind == "c" and x.dtype.kind != "c":
         np.empty(0, value.dtype).astype(x.dtype)  # NumPy's warning
     graph.common_device((x._device, value._device), "__setitem__")

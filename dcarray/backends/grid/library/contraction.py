@@ -15,7 +15,7 @@ from ....ops.kernels.products import Blocking, product_kernel, sums_in
 from ....ops.reduction import ANY, SUM
 from ..geometry import collapsed, is_wide
 from ..views import GridView
-from .ellipses import without_ellipses
+from .ellipses import without_ellipses, without_ones
 from .work import BOOL, DType, Work, in_dtype
 
 __all__ = ["TABLE", "fitting", "product", "run_tiles"]
@@ -376,26 +376,19 @@ def _diagonal(x: GridView, term: str) -> tuple[GridView, str]:
     return x.through(lambda a: np.einsum(f"{term}->{letters}", a)), letters
 
 
-def _spread(x: GridView, term: str, others: Any) -> tuple[GridView, str]:
-    """Without the axes of length 1 that are as long as another operand's."""
-    ones = [k for k, n in enumerate(x.shape) if n == 1 != others.get(term[k], 1)]
-    left = "".join([letter for k, letter in enumerate(term) if k not in ones])
-    return x.through(lambda a: a.squeeze(tuple(ones))), left
-
-
 def _pair(
     work: Work, x: GridView, first: str, y: GridView, second: str, kept: str
 ) -> GridView:
     """The sums of products of two operands over all letters but those that are kept."""
-    x, first = _spread(x, first, dict(zip(second, y.shape, strict=True)))
-    y, second = _spread(y, second, dict(zip(first, x.shape, strict=True)))
+    x, first = without_ones(x, first, dict(zip(second, y.shape, strict=True)))
+    y, second = without_ones(y, second, dict(zip(first, x.shape, strict=True)))
     lengths = dict(zip(second, y.shape, strict=True))
     for letter, length in zip(first, x.shape, strict=True):
-        other = lengths.setdefault(letter, length)
-        if length != other:
+        wanted = lengths.setdefault(letter, length)
+        if length != wanted:
             raise ValueError(
                 "operands could not be broadcast together: "
-                f"{letter} has lengths {length} and {other}"
+                f"{letter} has lengths {length} and {wanted}"
             )
     batch = [k for k in kept if k in first and k in second]
     left = [k for k in kept if k not in second]
