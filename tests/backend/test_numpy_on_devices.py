@@ -80,6 +80,16 @@ def test_errors_of_numpy(device: str, call: Callable[[Any, Any], Any]) -> None:
     assert str(got.value) == str(wanted.value)
 
 
+def test_arrays_by_their_type_are_on_the_default_device(device: str) -> None:
+    for order in "CF":
+        with dc.config(device=device):
+            x = dc.ndarray((3, 4), np.float32, order=order)
+        assert x.device == device
+        x[...] = A
+        assert np.array_equal(x.get(), A)
+    assert dc.ndarray((2,), buffer=np.zeros(2)).device == "auto"
+
+
 # --------------------------------------------------------------- groups known again
 def step(m: Any, x: Any) -> None:
     x[1:-1, 1:-1] = (x[1:-1, 1:-1] + x[2:, 1:-1]) * 0.5 + 0.0
