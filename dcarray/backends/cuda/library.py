@@ -31,7 +31,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaLibrary", "product"]
 
-OWN = {**ROWS, **INDEXED, **PICKED, **SORTED, **CONVOLVED, **ATTENDED, **DRAWN, **VECTORS}
+OWN = {
+    **ROWS,
+    **INDEXED,
+    **PICKED,
+    **SORTED,
+    **CONVOLVED,
+    **ATTENDED,
+    **DRAWN,
+    **VECTORS,
+}
 """Rows of our own; each may say by None that the grid's kernels are to compute it."""
 
 SOLVERS = (
