@@ -118,6 +118,12 @@ def _concatenated(
     # NumPy checks the axis and the dtypes, on arrays without elements.
     probes = [np.empty((0,) * x.ndim, x.dtype) for x in pieces]
     found = np.concatenate(probes, axis, dtype=dtype, casting=casting).dtype
+    for x in pieces:
+        if out is not None and not np.can_cast(x.dtype, out.dtype, casting):
+            raise TypeError(
+                f"Cannot cast array data from {x.dtype!r} to {out.dtype!r} according "
+                f"to the rule '{casting}'"
+            )
     axis = np.lib.array_utils.normalize_axis_index(axis, pieces[0].ndim)
     first = pieces[0].shape
     for x in pieces:

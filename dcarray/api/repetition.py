@@ -86,7 +86,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     values = kwargs.get("constant_values", 0)
     if mode == "constant" and not isinstance(values, DeviceArray):
         return _with_constants(array, unwrapped(pad_width), values)
-    if mode in ("edge", "wrap", "reflect", "symmetric"):
+    even = kwargs.get("reflect_type", "even") == "even"
+    if mode in ("edge", "wrap", "reflect", "symmetric") and even:
         return _with_elements(array, unwrapped(pad_width), mode, kwargs)
     return call_numpy(DeviceArray, np.pad, array, pad_width, mode, **kwargs)
 
@@ -97,7 +98,12 @@ def _widths(pad_width: Any, ndim: int) -> Any:
         for axis, pair in pad_width.items():
             pairs[axis] = pair
         return pairs
-    return np.broadcast_to(np.asarray(pad_width), (ndim, 2))
+    widths = np.asarray(pad_width)
+    if widths.dtype.kind != "i":
+        raise TypeError("`pad_width` must be of integral type.")
+    if (widths < 0).any():
+        raise ValueError("index can't contain negative values")
+    return np.broadcast_to(widths, (ndim, 2))
 
 
 def _with_constants(x: DeviceArray, pad_width: Any, values: Any) -> Any:
@@ -151,6 +157,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         on_host(DeviceArray, np.copyto, dst, src, casting, where)
         return
     source = calls.as_operand(src)
+    if type(source) in (bool, int, float, complex):
+        np.copyto(np.empty((), dst.dtype), source, casting)  # NumPy's errors
     if not np.can_cast(getattr(source, "dtype", dst.dtype), dst.dtype, casting):
         raise TypeError(
             f"Cannot cast array data from {source.dtype!r} to {dst.dtype!r} according "

@@ -16,7 +16,7 @@ from ..config import config, current
 from ..dtypes import DType, is_recordable
 from ..errors import DTypeError
 from ..layout import Layout, broadcast_shapes, broadcast_strides
-from ..lazy import errstate, execute, graph, recover
+from ..lazy import counting, errstate, execute, graph, recover
 from ..lazy.callers import user_place
 from ..lazy.graph import Read, Value, View
 from ..lazy.record import record
@@ -357,7 +357,7 @@ def write(target: ArrayState, value: Value) -> None:
             same = Signature((value.dtype,), (value.dtype,))
             (value,) = record(CAST, (read,), target._device, 0, same)
         binding.rebind(value)
-        if not graph.within_bounds(value):
+        if not counting.within_bounds(value):
             execute.evaluate((value,))
         return
     execute.write(target._read(), read)
@@ -380,6 +380,6 @@ def cast(
     (value,) = record(CAST, (x._read(),), x._device, mask, signature, order)
     check_dtype(dtype, x._device)
     array = cls._of_value(value)
-    if not graph.within_bounds(value):
+    if not counting.within_bounds(value):
         execute.evaluate((value,))
     return array

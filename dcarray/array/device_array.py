@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..backends.registry import Device
+from ..backends.registry import Device, device_of
 from ..config import current
 from ..ops.elementwise import BY_UFUNC
 from . import calls, capsule, export, indexing
@@ -56,7 +56,12 @@ class DeviceArray(Picking):
         order: Any = None,
     ) -> DeviceArray:
         host = np.ndarray(shape, dtype, buffer, offset, strides, order)
-        return cls._of_host(host) if buffer is None else cls._of_shared(host)
+        if buffer is not None:
+            return cls._of_shared(host)
+        device = device_of(None, current().device)
+        if device.is_named and host.flags.c_contiguous:
+            return cls._empty(host.shape, host.dtype, device)
+        return cls._of_host(host, device)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:

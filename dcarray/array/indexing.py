@@ -18,6 +18,7 @@ from ..ops.elementwise import CAST, NEGATIVE, WHERE
 from ..ops.indexing import ADD_AT, GET, PUT, Slot
 from ..ops.spec import Signature
 from . import calls
+from .kept import number_of, sliced
 from .state import ArrayState, is_writeable
 
 __all__ = ["add_at", "get_item", "set_item"]
@@ -33,8 +34,11 @@ def get_item(x: ArrayState, key: Any) -> Any:
         if type(result) is np.ndarray:
             return x._host_sibling(result)
         return calls.wrap(type(x), result, x._device)
+    if host is None and x._device.kind not in _ON_HOST and _is_simple(key):
+        view = sliced(x, key, _basic_view)
+        return view if view.ndim else _element(x, view)
     device = _common_device(x, key, "__getitem__")
-    named = device.kind not in ("auto", "cpu")
+    named = device.kind not in _ON_HOST
     # What is on a device only is picked there.
     there = named or (host is None and is_recordable(x.dtype))
     key, basic = _normalised(key, device if there else None)
@@ -59,6 +63,10 @@ def get_item(x: ArrayState, key: Any) -> Any:
     if shows and type(result) is np.ndarray:
         return x._host_sibling(result)
     return calls.wrap(cls, result, device)
+
+
+_ON_HOST = ("auto", "cpu")
+"""Kinds of devices whose memory is the host's, or may be."""
 
 
 def _common_device(x: ArrayState, key: Any, name: str) -> Device:
@@ -377,7 +385,7 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
         host = np.asarray(value)
         if host.dtype != x.dtype:
             host = host.astype(x.dtype)
-        value = cls._of_host(np.array(host))
+        value = cls._of_host(np.array(host)) if host.ndim else number_of(cls, host)
     elif value.dtype.kind == "c" and x.dtype.kind != "c":
         np.empty(0, value.dtype).astype(x.dtype)  # NumPy's warning
     graph.common_device((x._device, value._device), "__setitem__")

@@ -14,7 +14,7 @@ import numpy as np
 from ..backends.registry import Device, when_removed
 from ..config import current
 from ..dtypes import is_recordable
-from ..lazy import errstate, execute, graph
+from ..lazy import counting, errstate, execute
 from ..lazy.callers import Place, user_place
 from ..lazy.graph import Form, Value, View
 from ..lazy.record import as_scalar, converted, form_of, written, written_one
@@ -46,7 +46,7 @@ def finish(cls: type[Array], values: Sequence[Value]) -> Any:
         if not value.layout.shape and current().scalars == "numpy":
             arrays.append(array._array()[()])
             continue
-        if not graph.within_bounds(value):
+        if not counting.within_bounds(value):
             execute.evaluate((value,))
         arrays.append(array)
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
@@ -197,7 +197,7 @@ def _recorded(
         return finish(cls, written(form, sources, device, mask, place))
     value = written_one(form, sources, device, mask, place)
     array = cls._of_value(value)
-    if not graph.within_bounds(value):
+    if not counting.within_bounds(value):
         execute.evaluate((value,))
     return array
 

@@ -130,16 +130,19 @@ class ArrayState:
 
     def _sibling(self, layout: Layout, dtype: DType) -> Self:
         """Another view of the same memory."""
-        self._bind()
-        self_type = type(self)
-        view = _new(self_type)
-        view._host = None
-        view._binding = self._binding
         if not layout.offset and self._device.is_named:
             plain = Layout.plain_for(layout.shape, dtype.itemsize)
             if plain == layout:
                 layout = plain  # the one that the short ways know
-        view._view = View.of(layout, dtype)
+        return self._seen(View.of(layout, dtype))
+
+    def _seen(self, shown: View) -> Self:
+        """Another view of the same memory, given as what the graph has of it."""
+        self._bind()
+        view = _new(type(self))
+        view._host = None
+        view._binding = self._binding
+        view._view = shown
         view._device = self._device
         view._locked = self._locked
         return view

@@ -142,8 +142,8 @@ def write(target: Read, source: Read) -> None:
     assert target.value.buffer is not None
     nbytes = target.layout.size * target.dtype.itemsize
     whole = nbytes == target.value.buffer.nbytes
-    into = Into(target, whole, then)
-    run(group, common(target.value.device, source.value.device), into)
+    place = Into(target, whole, then)
+    run(group, common(target.value.device, source.value.device), place)
 
 
 def _shown_there(target: Read, value: Value) -> Callable[[Value], None] | None:

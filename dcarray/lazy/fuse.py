@@ -20,6 +20,7 @@ from ..ops.elementwise import CAST
 from ..ops.program import Inner, Node, Program, Reduction
 from ..ops.spec import Op
 from .callers import Place, line_of
+from .counting import more_than
 from .graph import Expr, Read, State, Value, pending_readers
 
 __all__ = ["Group", "Target", "fastest", "fuse", "outlives"]
@@ -243,7 +244,7 @@ def _can_inline(builder: _Builder, read: Read, is_root: bool = False) -> bool:
             return is_root
     if not is_root:
         # The group has grown to its bound.
-        if len(builder.nodes) + expr.nodes > builder.limit_nodes:
+        if more_than(builder.limit_nodes - len(builder.nodes), expr, builder.done):
             return False
         if len(builder.leaves) + len(expr.sources) > builder.limit_leaves:
             return False

@@ -25,7 +25,6 @@ import numpy as np
 
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device
-from ..config import current
 from ..dtypes import DType
 from ..errors import DeviceMismatchError
 from ..layout import (
@@ -318,21 +317,29 @@ class Expr:
         NumPy's error handling when it was recorded, see `watched_flags`.
     place : tuple
         Where the user's code recorded it, see `user_place`.
+    serial, first : int
+        Its serial number, and that of the operation in it that was recorded first.
     nodes : int
-        Operations in this pending expression, shared ones counted once for each use.
+        Operations in this pending expression; shared ones may be counted once for each
+        use, see `counting`.
     held : int
-        Bytes of memory that it keeps alive, counted once for each use.
+        Bytes of memory that it keeps alive, likewise.
+    widest : int
+        Bytes of the largest array among them.
     """
 
     __slots__ = (
         "errstate",
+        "first",
         "form",
         "held",
         "named",
         "nodes",
         "place",
         "results",
+        "serial",
         "sources",
+        "widest",
     )
 
     def __init__(
@@ -343,9 +350,24 @@ class Expr:
         self.sources = sources
         self.errstate = errstate
         self.place = place
+        self.serial = 0
+        self.first = 0
         self.nodes = 1
         self.held = 0
+        self.widest = 0
         self.results: tuple[weakref.ref[Value], ...] = ()
+
+    def count(self, nodes: int, held: int, widest: int, first: int) -> None:
+        """Set the sums over all uses, but no more operations than were recorded since
+        the first one, and no more memory than these could read."""
+        most = self.serial - first + 1
+        if nodes > most:
+            nodes = most
+        most = 3 * nodes * widest
+        self.nodes = nodes
+        self.held = held if held < most else most
+        self.widest = widest
+        self.first = first
 
     @property
     def inputs(self) -> list[Any]:
@@ -402,18 +424,6 @@ def common_device(devices: Sequence[Device], name: str) -> Device:
                 )
             found = device
     return found
-
-
-def within_bounds(value: Value) -> bool:
-    """Whether a pending value may stay pending."""
-    expr = value.expr
-    if expr is None:
-        return True
-    settings = current()
-    return (
-        expr.nodes <= settings.max_group_nodes
-        and expr.held <= settings.max_pending_bytes
-    )
 
 
 if hasattr(os, "register_at_fork"):

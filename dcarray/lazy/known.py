@@ -176,7 +176,7 @@ def find(
             key.append(slot)
     if len(values) > 1 or len(leaves) > 3:
         settings = current()
-        if len(values) > max(settings.max_group_nodes, 1):
+        if len(values) > settings.max_group_nodes + 1:
             return None
         if len(leaves) > settings.max_group_inputs:
             return None

@@ -6,6 +6,7 @@ results, and the stride at which its inner loop would step through each operand.
 
 from __future__ import annotations
 
+import itertools
 import math
 import weakref
 from collections.abc import Sequence
@@ -231,7 +232,8 @@ def _link(expr: Expr, *results: weakref.ref[Value]) -> None:
     expr.results = results
     sources = expr.sources
     nodes = 1
-    held = 0
+    held = widest = 0
+    first = expr.serial = next(_serials)
     with lock:
         for index in expr.form.arrays:
             read = sources[index]
@@ -239,8 +241,15 @@ def _link(expr: Expr, *results: weakref.ref[Value]) -> None:
             if source is not None:
                 nodes += source.nodes
                 held += source.held
+                if source.widest > widest:
+                    widest = source.widest
+                if source.first < first:
+                    first = source.first
             elif read.buffer is not None:
-                held += read.buffer.nbytes
+                nbytes = read.buffer.nbytes
+                held += nbytes
+                if nbytes > widest:
+                    widest = nbytes
             readers = read.readers
             if readers is None:
                 read.readers = [*results]
@@ -249,11 +258,11 @@ def _link(expr: Expr, *results: weakref.ref[Value]) -> None:
             if count > 16 and count & (count - 1) == 0:
                 readers[:] = [one for one in readers if one() is not None]
             readers.extend(results)
-    expr.nodes = nodes
-    expr.held = held
+    expr.count(nodes, held, widest, first)
 
 
 _reference = weakref.ref
+_serials = itertools.count()
 
 
 def _known_layout(shape: Shape, strides: Strides, itemsize: int) -> Layout:
@@ -268,17 +277,23 @@ def _kind(number: object) -> Any:
     return number.dtype  # type: ignore[attr-defined]
 
 
-_numbers: dict[tuple[type, Any, DType], Any] = {}
+_numbers: dict[tuple[Any, ...], Any] = {}
+"""Python's numbers as scalars."""
+
+_scalars: dict[tuple[DType, int, bytes], Any] = {}
+"""One object for each scalar: groups are known again by the identity of theirs."""
 
 
 def as_scalar(number: Any, dtype: DType) -> Any:
     """A number as a scalar of the loop's dtype; Python ints that do not fit raise."""
     kind = type(number)
     if kind is not int and kind is not float:
-        return np.asarray(number).astype(dtype)[()]
-    key = (kind, number, dtype)
+        return _the_one(np.asarray(number).astype(dtype)[()])
+    key: tuple[Any, ...] = (kind, number, dtype)
+    if kind is float and not number:
+        key = (kind, math.copysign(1.0, number), dtype, "zero")
     found = _numbers.get(key)
-    if found is None or not number:  # zeros have a sign that the key does not tell
+    if found is None:
         if kind is int:
             found = np.asarray(number, dtype=dtype)[()]
         else:
@@ -287,8 +302,16 @@ def as_scalar(number: Any, dtype: DType) -> Any:
                 return found  # NumPy warns each time
         if len(_numbers) > 4096:
             _numbers.clear()
-        _numbers[key] = found
+        found = _numbers[key] = _the_one(found)
     return found
+
+
+def _the_one(scalar: Any) -> Any:
+    """The first scalar that had these bytes."""
+    dtype = scalar.dtype
+    if len(_scalars) > 4096:
+        _scalars.clear()
+    return _scalars.setdefault((dtype, dtype.num, scalar.tobytes()), scalar)
 
 
 def _ordered(

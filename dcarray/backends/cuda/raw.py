@@ -27,7 +27,7 @@ __all__ = ["Raw", "signature"]
 FLOAT64 = np.dtype(np.float64)
 _BYTE = np.dtype(np.uint8)
 
-MOST = 1024
+MOST = 1 << 13
 """Calls of rows whose launches are kept."""
 
 

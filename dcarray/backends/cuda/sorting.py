@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...ops.kernels.sorting import edges_kernel
+from ..grid.library.ordering import check_places
 from ..grid.library.work import BOOL, INTP
 from ..grid.views import GridView
 from .exchange import as_cupy, from_cupy, inside
@@ -95,9 +96,14 @@ def _sort(
     return None if descending else _sorted(raw, x, axis)
 
 
-def _partition(raw: Raw, x: Any, *operands: Any, **options: Any) -> GridView | None:
+def _partition(
+    raw: Raw, x: Any, *, kth: Any, axis: Any = -1, **others: Any
+) -> GridView | None:
     """`numpy.partition`: what is sorted is partitioned."""
-    return _sorted(raw, x, options.get("axis", -1))
+    if not isinstance(x, GridView) or isinstance(kth, GridView):
+        return None
+    check_places(x, kth, axis)
+    return _sorted(raw, x, axis)
 
 
 def _unique(raw: Raw, x: Any, **options: Any) -> GridView | None:

@@ -32,6 +32,9 @@ LONG = 40
 MOST_GROUPS = 32768
 """Groups along the third axis of a grid."""
 
+MOST = 1 << 13
+"""Geometries that are kept: loops over the rows of a matrix have one for each."""
+
 
 class GridExecutable:
     """A program, made ready for a device.
@@ -78,7 +81,7 @@ class GridExecutable:
             key = (*key, reduced.layout.shape, reduced.dtype)
         start = self._prepared.get(key)
         if start is None:
-            if len(self._prepared) > 1024:
+            if len(self._prepared) > MOST:
                 self._prepared.clear()
             start = self._prepared[key] = self._made(shape, views, reduced)
         return start

@@ -15,7 +15,7 @@ from ....ops.kernels.products import Blocking, product_kernel, sums_in
 from ....ops.reduction import ANY, SUM
 from ..geometry import collapsed, is_wide
 from ..views import GridView
-from .ellipses import without_ellipses
+from .ellipses import without_ellipses, without_ones
 from .work import BOOL, DType, Work, in_dtype
 
 __all__ = ["TABLE", "fitting", "product", "run_tiles"]
@@ -380,19 +380,20 @@ def _pair(
     work: Work, x: GridView, first: str, y: GridView, second: str, kept: str
 ) -> GridView:
     """The sums of products of two operands over all letters but those that are kept."""
-    letters = "".join(dict.fromkeys(first + second))
+    x, first = without_ones(x, first, dict(zip(second, y.shape, strict=True)))
+    y, second = without_ones(y, second, dict(zip(first, x.shape, strict=True)))
     lengths = dict(zip(second, y.shape, strict=True))
     for letter, length in zip(first, x.shape, strict=True):
-        if length != lengths.get(letter, length):
+        wanted = lengths.setdefault(letter, length)
+        if length != wanted:
             raise ValueError(
-                f"operands could not be broadcast together: {letter} has lengths "
-                f"{length} and {lengths[letter]}"
+                "operands could not be broadcast together: "
+                f"{letter} has lengths {length} and {wanted}"
             )
-        lengths[letter] = length
     batch = [k for k in kept if k in first and k in second]
     left = [k for k in kept if k not in second]
     right = [k for k in kept if k not in first]
-    inner = [k for k in letters if k not in kept]
+    inner = [k for k in dict.fromkeys(first + second) if k not in kept]
     alone = [k for k in inner if k not in first or k not in second]
 
     def arranged(z: GridView, term: str, groups: Sequence[list[str]]) -> GridView:

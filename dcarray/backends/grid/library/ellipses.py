@@ -8,7 +8,7 @@ from typing import Any
 
 from ..views import GridView
 
-__all__ = ["without_ellipses"]
+__all__ = ["without_ellipses", "without_ones"]
 
 
 def without_ellipses(
@@ -59,3 +59,10 @@ def without_ellipses(
 
 def _first(axis: int) -> Callable[[Any], Any]:
     return lambda a: a[(slice(None),) * axis + (0, ...)]
+
+
+def without_ones(x: GridView, term: str, others: Any) -> tuple[GridView, str]:
+    """Without the axes of length 1 that are as long as another operand's."""
+    ones = [k for k, n in enumerate(x.shape) if n == 1 != others.get(term[k], 1)]
+    left = "".join([letter for k, letter in enumerate(term) if k not in ones])
+    return x.through(lambda a: a.squeeze(tuple(ones))), left

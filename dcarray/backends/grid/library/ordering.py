@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..views import GridView
 from .places import gather, turns
 from .work import INT32, INT64, INTP, DType, Rows, Work, normalized_axis, rows_of
 
-__all__ = ["TABLE", "order_of", "picked", "search"]
+__all__ = ["TABLE", "check_places", "order_of", "picked", "search"]
 
 SHORT = 64
 """Elements up to which ranks in a row are counted."""
@@ -164,6 +165,29 @@ def _lexsort(work: Work, *keys: Any, axis: Any = -1) -> GridView:
     return work.cast(found, INTP)
 
 
+def check_places(x: GridView, kth: Any, axis: Any) -> None:
+    """Raise NumPy's error for places of a partition that are not there."""
+    length = x.size if axis is None else 1
+    if x.ndim and axis is not None:
+        length = x.shape[normalized_axis(axis, x.ndim)]
+    np.empty(length, np.bool).partition(kth)
+
+
+def _partition(
+    row: Callable[..., GridView],
+    work: Work,
+    x: Any,
+    *,
+    kth: Any,
+    axis: Any = -1,
+    **others: Any,
+) -> GridView:
+    """`numpy.partition`, or the places: what is sorted is partitioned."""
+    x = work.put(x)
+    check_places(x, work.read(kth) if isinstance(kth, GridView) else kth, axis)
+    return row(work, x, axis=axis)
+
+
 # --------------------------------------------------------------------------- searching
 def picked(work: Work, flat: GridView, places: GridView) -> GridView:
     """Elements of a C-contiguous axis, by places that are known to be inside."""
@@ -207,8 +231,8 @@ def _searchsorted(
 TABLE: dict[str, Callable[..., Any]] = {
     "sort": _sort,
     "argsort": _argsort,
-    "partition": _sort,
-    "argpartition": _argsort,
+    "partition": partial(_partition, _sort),
+    "argpartition": partial(_partition, _argsort),
     "lexsort": _lexsort,
     "searchsorted": _searchsorted,
 }

@@ -188,6 +188,8 @@ def _isin(
     kind: Any = None,
 ) -> GridView:
     """`numpy.isin`."""
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: {kind!r}. Please use None, 'sort' or 'table'.")
     x, among = work.put(x), work.put(among)
     found = _member(work, x, among)
     if invert:

@@ -133,6 +133,8 @@ def _edges(work: Work, x: GridView, bins: Any, span: Any) -> HostArray:
     """The edges of the bins of an array, on the host."""
     if isinstance(bins, str):
         raise UnsupportedError(f"bins by {bins!r}")
+    if isinstance(span, GridView):
+        span = work.read(span)
     if np.ndim(bins):
         host = work.read(bins) if isinstance(bins, GridView) else np.asarray(bins)
         return np.histogram_bin_edges(np.empty(0, x.dtype), host)
