@@ -10,7 +10,7 @@ from ..array import DeviceArray, calls, indexing, reductions
 from ..array.fallback import call_numpy, on_host
 from ..array.methods import plain
 from ..array.quick import record_quickly
-from ..array.state import is_foreign
+from ..array.state import ArrayState, is_foreign
 from ..backends.registry import AUTO
 from ..config import current
 from ..ops.elementwise import BY_UFUNC
@@ -35,7 +35,7 @@ from .folding import FOLDABLE, folded
 __all__ = ["Contraction", "UFunc"]
 
 _missing: Any = np._NoValue
-_new = object.__new__
+_new = ArrayState.__new__
 
 _REDUCTIONS: dict[np.ufunc, Op] = {
     np.add: SUM,

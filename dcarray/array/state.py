@@ -18,7 +18,7 @@ from ..dtypes import DType
 from ..errors import UnsupportedError
 from ..layout import Layout
 from ..lazy import execute, graph, recover
-from ..lazy.graph import Binding, Read, State, Value, View
+from ..lazy.graph import Binding, Read, State, Value, View, binding_of
 
 __all__ = [
     "NUMBERS",
@@ -27,6 +27,7 @@ __all__ = [
     "HostArray",
     "check_dtype",
     "is_foreign",
+    "showing",
 ]
 
 HostArray: TypeAlias = np.ndarray[Any, Any]
@@ -34,7 +35,6 @@ HostArray: TypeAlias = np.ndarray[Any, Any]
 NUMBERS = (int, float, complex, bool)
 """Python's types of numbers."""
 
-_new = object.__new__
 _reference = weakref.ref
 
 
@@ -93,13 +93,7 @@ class ArrayState:
     @classmethod
     def _of_value(cls, value: Value) -> Self:
         """Show a value, all of it."""
-        self = _new(cls)
-        self._host = None
-        self._binding = Binding(value)
-        self._view = value.view
-        self._device = value.device
-        self._locked = False
-        return self
+        return showing(cls, value)
 
     @classmethod
     def _of_buffer(
@@ -112,7 +106,7 @@ class ArrayState:
         self = _new(cls)
         value = graph.stored(buffer, layout, dtype, device)
         self._host = None
-        self._binding = Binding(value)
+        self._binding = binding_of(value)
         self._view = value.view
         self._device = device
         self._locked = False
@@ -173,9 +167,9 @@ class ArrayState:
                 buffer = Buffer.of_host(host, shared)
                 layout = graph.host_layout(host, buffer)
                 value = graph.stored(buffer, layout, host.dtype, self._device)
-                binding = Binding(value)
+                binding = binding_of(value)
             else:
-                binding = Binding(None, host, self._device)
+                binding = binding_of(None, host, self._device)
             self._binding = binding
             binding.hosts.append(weakref.ref(self))
         return binding
@@ -316,6 +310,20 @@ class ArrayState:
         """Number of elements."""
         host = self._host
         return host.size if host is not None else self._view[0].size  # type: ignore[index]
+
+
+_new = ArrayState.__new__
+
+
+def showing(cls: type[Any], value: Value) -> Any:
+    """An array that shows a value, all of it."""
+    array = _new(cls)
+    array._host = None
+    array._binding = binding_of(value)
+    array._view = value.view
+    array._device = value.device
+    array._locked = False
+    return array
 
 
 def is_writeable(x: ArrayState) -> bool:

@@ -18,12 +18,17 @@ from .moving import transfer
 from .pair import Pair, adopted, shown
 from .registry import backend_for
 
-__all__ = ["Buffer", "on_devices"]
+__all__ = ["Buffer", "device_buffer", "on_devices"]
 
 HostArray = np.ndarray[Any, Any]
 
-on_devices: weakref.WeakSet[Buffer] = weakref.WeakSet()
-"""Buffers with a copy on a device other than the CPU, for spilling."""
+on_devices: set[weakref.ref[Buffer]] = set()
+"""Buffers with a copy on a device other than the CPU, for spilling.  A copy of the set
+is safe to look through."""
+
+_forget = on_devices.discard
+_reference = weakref.ref
+_monotonic = time.monotonic
 
 _locks = [threading.RLock() for _ in range(16)]
 """Each buffer is guarded by one of them.  Nothing below takes the graph's lock, and a
@@ -68,17 +73,16 @@ class Buffer:
         "users",
     )
 
-    def __init__(self, nbytes: int) -> None:
-        self.nbytes = nbytes
-        self.root: HostArray | None = None
-        self.start = 0
-        self._copies: dict[str, Memory] | None = None
-        self._valid: set[str] | None = None
-        self._sharer: Any = None
-        self.home = "cpu"
-        self.last_used = 0.0
-        self.users = 0
-        self.pair: Pair | None = None
+    nbytes: int
+    root: HostArray | None
+    start: int
+    _copies: dict[str, Memory] | None
+    _valid: set[str] | None
+    _sharer: Any
+    home: str
+    last_used: float
+    users: int
+    pair: Pair | None
 
     @property
     def _lock(self) -> threading.RLock:
@@ -90,7 +94,7 @@ class Buffer:
         """Take over the memory of a NumPy array."""
         start = address_of(array)
         low, high = Layout(array.shape, array.strides).span(array.itemsize)
-        buffer = cls(high - low)
+        buffer = _buffer(high - low)
         buffer.root = array
         buffer.start = start + low
         if shared:
@@ -100,16 +104,14 @@ class Buffer:
     @classmethod
     def empty(cls, backend: Backend, nbytes: int) -> Buffer:
         """Uninitialised memory on a device, which counts as valid there."""
-        buffer = cls(nbytes)
+        buffer = _buffer(nbytes)
         buffer._put(backend.device, backend.allocate(nbytes))
         return buffer
 
     @classmethod
     def of_device(cls, backend: Backend, memory: Memory, nbytes: int) -> Buffer:
         """Take over a block of a device's memory."""
-        buffer = cls(nbytes)
-        buffer._put(backend.device, memory)
-        return buffer
+        return device_buffer(backend.device, memory, nbytes)
 
     def _put(self, device: str, memory: Memory) -> None:
         if device == "cpu":
@@ -121,10 +123,10 @@ class Buffer:
             if self._copies is None or self._valid is None:
                 self._copies = {}
                 self._valid = set() if self.root is None else {"cpu"}
-                on_devices.add(self)
+                on_devices.add(_reference(self, _forget))
             self._copies[device] = memory
             self._valid.add(device)
-            self.last_used = time.monotonic()
+            self.last_used = _monotonic()
 
     # ---------------------------------------------------------------------- sharing
     @property
@@ -205,7 +207,7 @@ class Buffer:
         if self._valid is None and device == "cpu":
             return self.root
         with _locks[id(self) >> 6 & 15]:  # the most frequent call: nothing in vain
-            self.last_used = time.monotonic()
+            self.last_used = _monotonic()
             if self.is_valid_on(device) or self._passed_to(backend):
                 return self._copy_on(device)
             memory = self._stale_copy_on(backend)
@@ -433,6 +435,29 @@ class Buffer:
         if not self._copies and "cpu" in self._valid:
             self._copies = self._valid = None
         return self.nbytes
+
+
+def _buffer(nbytes: int) -> Buffer:
+    """A new `Buffer`, nowhere yet."""
+    buffer = Buffer.__new__(Buffer)
+    buffer.nbytes = nbytes
+    buffer.root = None
+    buffer.start = 0
+    buffer._copies = None
+    buffer._valid = None
+    buffer._sharer = None
+    buffer.home = "cpu"
+    buffer.last_used = 0.0
+    buffer.users = 0
+    buffer.pair = None
+    return buffer
+
+
+def device_buffer(device: str, memory: Memory, nbytes: int) -> Buffer:
+    """A buffer for a block of a device's memory."""
+    buffer = _buffer(nbytes)
+    buffer._put(device, memory)
+    return buffer
 
 
 def _cpu_first(device: str) -> tuple[bool, str]:

@@ -13,7 +13,8 @@ __all__ = ["evacuate", "resident"]
 
 def resident(device: str) -> list[Buffer]:
     """Buffers with a copy on a device, the least recently used first."""
-    found = [buffer for buffer in list(on_devices) if buffer.is_on(device)]
+    alive = [reference() for reference in list(on_devices)]
+    found = [x for x in alive if x is not None and x.is_on(device)]
     return sorted(found, key=lambda buffer: buffer.last_used)
 
 

@@ -34,19 +34,11 @@ class Found:
 
     __slots__ = ("leaves", "plan", "scalars", "stored", "values")
 
-    def __init__(
-        self,
-        plan: Plan,
-        leaves: Sequence[Value],
-        scalars: Sequence[Any],
-        stored: Sequence[Value],
-        values: Sequence[Value],
-    ) -> None:
-        self.plan = plan
-        self.leaves = leaves
-        self.scalars = scalars
-        self.stored = stored
-        self.values = values
+    plan: Plan
+    leaves: Sequence[Value]
+    scalars: Sequence[Any]
+    stored: Sequence[Value]
+    values: Sequence[Value]
 
     @property
     def inner_axis(self) -> int | None:
@@ -73,6 +65,22 @@ class Found:
             [],
             plan.inner_axis,
         )
+
+
+def _found(
+    plan: Plan,
+    leaves: Sequence[Value],
+    scalars: Sequence[Any],
+    stored: Sequence[Value],
+    values: Sequence[Value],
+) -> Found:
+    found = Found.__new__(Found)
+    found.plan = plan
+    found.leaves = leaves
+    found.scalars = scalars
+    found.stored = stored
+    found.values = values
+    return found
 
 
 _plans: dict[tuple[Any, ...], Plan | None] = {}
@@ -127,17 +135,17 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
         if inner.nodes > 1:
             waits = False
             for place in form.arrays:
-                source = sources[place]
-                if source.expr is not None and id(source) not in slots:
+                read = sources[place]
+                if read.expr is not None and id(read) not in slots:
                     # Neither running elsewhere, nor seen through another view, nor
                     # repeated along an axis.
                     if (
-                        source.state != _PENDING
-                        or views[place] is not source.view
-                        or source.layout.shape != form.shape
+                        read.state != _PENDING
+                        or views[place] is not read.view
+                        or read.layout.shape != form.shape
                     ):
                         return None
-                    stack.append(source)
+                    stack.append(read)
                     waits = True
             if waits:
                 continue
@@ -205,7 +213,7 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
         and len(leaves) == len(expr.form.arrays)
     ):
         expr.form.plan = plan
-    return Found(plan, leaves, scalars, outputs, values)
+    return _found(plan, leaves, scalars, outputs, values)
 
 
 def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
@@ -215,9 +223,9 @@ def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
         return None
     only = [root]
     if len(form.arrays) == len(sources):
-        return Found(plan, sources, (), only, only)
+        return _found(plan, sources, (), only, only)
     (place,) = form.arrays
-    return Found(plan, (sources[place],), (sources[1 - place],), only, only)
+    return _found(plan, (sources[place],), (sources[1 - place],), only, only)
 
 
 _PENDING = State.PENDING

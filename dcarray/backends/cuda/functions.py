@@ -121,10 +121,14 @@ class Function:
     ) -> Start:
         """What starts it time and again, and as ``usual`` where a stream has to wait
         for another one, and when that fails."""
-        pack, lock, handle, extra = self.pack, self.lock, self.handle, self.extra
+        lock, handle, extra = self.lock, self.handle, self.extra
+        packed, content = self._kept[:2]
+        pack, view = packed.pack_into, memoryview(content)
         streams, launch, failed = backend.streams, backend._launch, backend._failures
         enter, writes = backend._enter, self.writes
+        threads, is_only = backend._threads, backend._is_only
         last = [number.item() for number in numbers]
+        a, b, c, x, y, z = sizes
 
         def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
             stream = streams.in_order(memories, writes) if streams.several else 0
@@ -132,10 +136,11 @@ class Function:
                 return usual(memories, scalars)
             pointers = [memory.pointer for memory in memories]
             try:
-                enter()
+                if not is_only or not getattr(threads, "entered", False):
+                    enter()
                 with lock:
-                    pack(*pointers, *scalars, *last)
-                    launch(handle, *sizes, 0, stream, 0, extra)
+                    pack(view, 0, *pointers, *scalars, *last)
+                    launch(handle, a, b, c, x, y, z, 0, stream, 0, extra)
             except failed:
                 usual(memories, scalars)
 
