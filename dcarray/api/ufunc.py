@@ -10,7 +10,7 @@ from ..array import DeviceArray, calls, indexing, reductions
 from ..array.fallback import call_numpy, on_host
 from ..array.methods import plain
 from ..array.quick import record_quickly
-from ..array.state import ArrayState, is_foreign
+from ..array.state import is_foreign, of_host
 from ..backends.registry import AUTO
 from ..config import current
 from ..ops.elementwise import BY_UFUNC
@@ -35,7 +35,6 @@ from .folding import FOLDABLE, folded
 __all__ = ["Contraction", "UFunc"]
 
 _missing: Any = np._NoValue
-_new = ArrayState.__new__
 
 _REDUCTIONS: dict[np.ufunc, Op] = {
     np.add: SUM,
@@ -141,12 +140,7 @@ class UFunc(metaclass=_Kind):
                 if device is not None:
                     result = self.numpy(*hosts)
                     if type(result) is np.ndarray:
-                        made = _new(DeviceArray)
-                        made._host = result
-                        made._binding = made._view = None
-                        made._device = device
-                        made._locked = False
-                        return made
+                        return of_host(DeviceArray, result, device)
                     return calls.wrap(DeviceArray, result, device)
                 return calls.wrap(DeviceArray, self.numpy(*operands))
             if device is not None or type(operands[0]) is DeviceArray:

@@ -18,9 +18,13 @@ from ..ops.elementwise import CAST, NEGATIVE, WHERE
 from ..ops.indexing import ADD_AT, GET, PUT, Slot
 from ..ops.spec import Signature
 from . import calls
+from .operands import wrap
 from .state import ArrayState, is_writeable
 
 __all__ = ["add_at", "get_item", "set_item"]
+
+
+_ndarray = np.ndarray
 
 
 def get_item(x: ArrayState, key: Any) -> Any:
@@ -30,9 +34,9 @@ def get_item(x: ArrayState, key: Any) -> Any:
         host = x._settled()
     if host is not None and _is_simple(key):
         result = host[key]
-        if type(result) is np.ndarray:
+        if type(result) is _ndarray:
             return x._host_sibling(result)
-        return calls.wrap(type(x), result, x._device)
+        return wrap(type(x), result, x._device)
     device = _common_device(x, key, "__getitem__")
     named = device.kind not in ("auto", "cpu")
     # What is on a device only is picked there.
@@ -190,13 +194,11 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         if kind is int or kind is float or isinstance(value, np.generic):
             x._writable_array()[key] = value
             return
-        if (
-            isinstance(value, ArrayState)
-            and value._host is not None
-            and value._device is x._device
-        ):
-            x._writable_array()[key] = value._host
-            return
+        if isinstance(value, ArrayState):
+            other = value
+            if other._host is not None and other._device is x._device:
+                x._writable_array()[key] = other._host
+                return
     _common_device(x, key, "__setitem__")
     named = x._device.kind not in ("auto", "cpu")
     key, basic = _normalised(_with_numbers(key), x._device if named else None)

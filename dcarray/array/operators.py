@@ -26,14 +26,13 @@ from .quick import (
     record_quickly,
     updated_on_device,
 )
-from .state import ArrayState, is_writeable
+from .state import ArrayState, is_writeable, of_host
 
 __all__ = ["Operators"]
 
 _Function = Callable[[Any, Any], Any]
 _ndarray = np.ndarray
 
-_object_new = ArrayState.__new__
 
 PRIORITY = 1000.0
 """Of arrays, before other libraries' types."""
@@ -124,12 +123,7 @@ def _small(x: ArrayState, other: Any, limit: int) -> Any:
 def _wrapped(x: ArrayState, result: Any) -> Any:
     """What NumPy returned, on the label of ``x``."""
     if type(result) is _ndarray:
-        made = _object_new(type(x))
-        made._host = result
-        made._binding = made._view = None
-        made._device = x._device
-        made._locked = False
-        return made
+        return of_host(type(x), result, x._device)
     return wrap(type(x), result, x._device)
 
 

@@ -8,7 +8,7 @@ small results begin that way and get a graph value only when one is needed.
 from __future__ import annotations
 
 import weakref
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ __all__ = [
     "HostArray",
     "check_dtype",
     "is_foreign",
+    "of_host",
     "showing",
 ]
 
@@ -34,6 +35,8 @@ HostArray: TypeAlias = np.ndarray[Any, Any]
 
 NUMBERS = (int, float, complex, bool)
 """Python's types of numbers."""
+
+Array = TypeVar("Array", bound="ArrayState")
 
 _reference = weakref.ref
 
@@ -75,13 +78,7 @@ class ArrayState:
             buffer = Buffer.of_host(array)
             layout = Layout.of(array, buffer.start)
             return cls._of_buffer(buffer, layout, array.dtype, device)
-        self = _new(cls)
-        self._host = array
-        self._binding = None
-        self._view = None
-        self._device = device
-        self._locked = False
-        return self
+        return of_host(cls, array, device)
 
     @classmethod
     def _of_shared(cls, array: HostArray, device: Device = AUTO) -> Self:
@@ -315,7 +312,7 @@ class ArrayState:
 _new = ArrayState.__new__
 
 
-def showing(cls: type[Any], value: Value) -> Any:
+def showing(cls: type[Array], value: Value) -> Array:
     """An array that shows a value, all of it."""
     array = _new(cls)
     array._host = None
@@ -324,6 +321,17 @@ def showing(cls: type[Any], value: Value) -> Any:
     array._device = value.device
     array._locked = False
     return array
+
+
+def of_host(cls: type[Array], array: HostArray, device: Device) -> Array:
+    """An array that shows memory of the host that nobody else knows."""
+    x = _new(cls)
+    x._host = array
+    x._binding = None
+    x._view = None
+    x._device = device
+    x._locked = False
+    return x
 
 
 def is_writeable(x: ArrayState) -> bool:

@@ -17,18 +17,13 @@ from .base import Backend, Memory
 from .moving import transfer
 from .pair import Pair, adopted, shown
 from .registry import backend_for
+from .residents import on_devices
 
-__all__ = ["Buffer", "device_buffer", "on_devices"]
+__all__ = ["Buffer", "device_buffer"]
 
 HostArray = np.ndarray[Any, Any]
 
-on_devices: set[weakref.ref[Buffer]] = set()
-"""Buffers with a copy on a device other than the CPU, for spilling.  A copy of the set
-is safe to look through."""
-
-_forget = on_devices.discard
-_reference = weakref.ref
-_monotonic = time.monotonic
+_forget, _reference, _monotonic = on_devices.discard, weakref.ref, time.monotonic
 
 _locks = [threading.RLock() for _ in range(16)]
 """Each buffer is guarded by one of them.  Nothing below takes the graph's lock, and a
@@ -38,8 +33,7 @@ thread that holds one takes no other but a pool's."""
 class Buffer:
     """Bytes, and a record of which devices hold a valid copy.
 
-    Make one from an array of the host with `of_host`, or empty on a device with
-    `empty`.
+    `of_host` and `device_buffer` make one.
 
     Attributes
     ----------
@@ -100,18 +94,6 @@ class Buffer:
         if shared:
             buffer._sharer = True
         return buffer
-
-    @classmethod
-    def empty(cls, backend: Backend, nbytes: int) -> Buffer:
-        """Uninitialised memory on a device, which counts as valid there."""
-        buffer = _buffer(nbytes)
-        buffer._put(backend.device, backend.allocate(nbytes))
-        return buffer
-
-    @classmethod
-    def of_device(cls, backend: Backend, memory: Memory, nbytes: int) -> Buffer:
-        """Take over a block of a device's memory."""
-        return device_buffer(backend.device, memory, nbytes)
 
     def _put(self, device: str, memory: Memory) -> None:
         if device == "cpu":
@@ -441,20 +423,15 @@ def _buffer(nbytes: int) -> Buffer:
     """A new `Buffer`, nowhere yet."""
     buffer = Buffer.__new__(Buffer)
     buffer.nbytes = nbytes
-    buffer.root = None
-    buffer.start = 0
-    buffer._copies = None
-    buffer._valid = None
-    buffer._sharer = None
-    buffer.home = "cpu"
-    buffer.last_used = 0.0
-    buffer.users = 0
-    buffer.pair = None
+    buffer.root = buffer._sharer = buffer.pair = None
+    buffer.start = buffer.users = 0
+    buffer._copies = buffer._valid = None
+    buffer.home, buffer.last_used = "cpu", 0.0
     return buffer
 
 
 def device_buffer(device: str, memory: Memory, nbytes: int) -> Buffer:
-    """A buffer for a block of a device's memory."""
+    """Take over a block of a device's memory."""
     buffer = _buffer(nbytes)
     buffer._put(device, memory)
     return buffer

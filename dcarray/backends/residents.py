@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
+from typing import TYPE_CHECKING
 
 from ..errors import DeviceError, DeviceLostError
-from .buffer import Buffer, on_devices
 from .registry import backend_for
 
-__all__ = ["evacuate", "resident"]
+if TYPE_CHECKING:
+    from .buffer import Buffer
+
+__all__ = ["evacuate", "on_devices", "resident"]
+
+on_devices: set[weakref.ref[Buffer]] = set()
+"""Buffers with a copy on a device other than the CPU, for spilling.  A copy of the set
+is safe to look through."""
 
 
 def resident(device: str) -> list[Buffer]:

@@ -36,6 +36,7 @@ from ..layout import (
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
 from .callers import Place, line_of
+from .views import View
 
 __all__ = [
     "Binding",
@@ -70,36 +71,6 @@ class State:
 
 
 _PENDING, _STORED = State.PENDING, State.STORED
-
-
-class View(tuple[Layout, DType]):
-    """How elements lie in memory, and what they are: ``(layout, dtype)``.
-
-    There is one object for each; it is compared and hashed by its identity.  (Those
-    that were forgotten meanwhile are other keys, and only take longer.)
-    """
-
-    __slots__ = ()
-    __hash__ = object.__hash__
-    __eq__ = object.__eq__
-    __ne__ = object.__ne__
-
-    @classmethod
-    def of(cls, layout: Layout, dtype: DType) -> View:
-        """The one of a layout and a dtype."""
-        # C's integers of one size are equal as dtypes, and are not the same.
-        key = (layout, layout.plain, dtype, dtype.num)
-        found = _views.get(key)
-        if found is None or (dtype.metadata and found[1] is not dtype):
-            if len(_views) > 1 << 14:
-                _views.clear()
-            found = cls((layout, dtype))
-            if not dtype.metadata:
-                _views[key] = found
-        return found
-
-
-_views: dict[tuple[Layout, bool, DType, int], View] = {}
 
 
 class Read(NamedTuple):
@@ -400,10 +371,6 @@ def expr_of(form: Form, sources: tuple[Any, ...], errstate: int, place: Place) -
     expr.held = 0
     expr.results = ()
     return expr
-
-
-def is_pending(value: Value | None) -> bool:
-    return value is not None and value.state in (State.PENDING, State.RUNNING)
 
 
 def pending_readers(value: Value) -> list[Value]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..backends.base import Backend
-from ..backends.buffer import Buffer
+from ..backends.buffer import device_buffer
 from ..backends.registry import Device, backend_for
 from ..config import current
 from ..profile import Event, count, counters, emit, is_active
@@ -195,7 +195,7 @@ def _run(
         if into is not None:
             into.wrote(backend, written)
         for owner, memory, nbytes in made:
-            owner.buffer = Buffer.of_device(backend, memory, nbytes)
+            owner.buffer = device_buffer(backend.device, memory, nbytes)
         if len(route.candidates(device)) > 1:
             route.measure(backend, work_of(group, into), launched, is_new)
 

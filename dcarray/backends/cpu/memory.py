@@ -79,7 +79,7 @@ def host_pool() -> Pool:
 def rent(pool: Pool, nbytes: int) -> HostArray:
     """A block of exactly ``nbytes``."""
     raw, size = pool.rent(nbytes)
-    block = raw[:nbytes].view(Block)
+    block: Block = raw[:nbytes].view(Block)
     block._home = (pool, raw, size)
     return block
 

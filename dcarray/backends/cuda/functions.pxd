@@ -1,0 +1,2 @@
+# Compiled without types of its own: closures.
+cimport cython
