@@ -17,7 +17,7 @@ from ..backends.base import Backend
 from ..backends.buffer import device_buffer
 from ..backends.registry import Device, backend_for
 from ..config import current
-from ..profile import Event, count, counters, emit, is_active
+from ..profile import Event, collectors, count, counters, emit, is_active
 from . import errstate, recover, route
 from .callers import line_of, name_line
 from .compiled import executable_for
@@ -96,7 +96,7 @@ def run(
         else:
             plan.usual = None
     ready = plan.ready.get(home)
-    if ready is not None and not is_active() and not current().validate:
+    if ready is not None and not collectors and not current().validate:
         try:
             buffers = ready.run(found, into)
         except Exception as error:

@@ -6,6 +6,7 @@ import ctypes
 import struct
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...kernel.nodes import Array, Kernel
@@ -98,12 +99,7 @@ class Function:
         )
         self._kept = (packed, content, size, extra)
         self.extra = ctypes.addressof(extra)
-        into, view = packed.pack_into, memoryview(content)
-
-        def pack(*arguments: Any) -> None:
-            into(view, 0, *arguments)
-
-        self.pack = pack
+        self.pack = partial(packed.pack_into, memoryview(content), 0)
 
     def sizes(self, grid: Sequence[int], group: Sequence[int]) -> Sizes | None:
         """Blocks and their threads along three axes; None where groups do not fill the
@@ -121,9 +117,7 @@ class Function:
     ) -> Start:
         """What starts it time and again, and as ``usual`` where a stream has to wait
         for another one, and when that fails."""
-        lock, handle, extra = self.lock, self.handle, self.extra
-        packed, content = self._kept[:2]
-        pack, view = packed.pack_into, memoryview(content)
+        pack, lock, handle, extra = self.pack, self.lock, self.handle, self.extra
         streams, launch, failed = backend.streams, backend._launch, backend._failures
         enter, writes = backend._enter, self.writes
         threads, is_only = backend._threads, backend._is_only
@@ -139,7 +133,7 @@ class Function:
                 if not is_only or not getattr(threads, "entered", False):
                     enter()
                 with lock:
-                    pack(view, 0, *pointers, *scalars, *last)
+                    pack(*pointers, *scalars, *last)
                     launch(handle, a, b, c, x, y, z, 0, stream, 0, extra)
             except failed:
                 usual(memories, scalars)
