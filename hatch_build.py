@@ -44,8 +44,10 @@ def compiled(root: Path, target: Path) -> dict[str, str]:
 
     Raises
     ------
-    Exception
-        Of setuptools or the system: there is no compiler, or it failed.
+    setuptools.errors.BaseError
+        There is no compiler, or it failed.
+    Cython.Compiler.Errors.CompileError
+        Types and sources do not agree.
     """
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
@@ -92,10 +94,12 @@ class CoreHook(BuildHookInterface):
         """Add the libraries to the wheel."""
         if version == "editable" or not wanted():
             return
+        from setuptools.errors import BaseError, CCompilerError
+
         self._folder = tempfile.TemporaryDirectory()
         try:
             found = compiled(Path(self.root), Path(self._folder.name))
-        except Exception as error:
+        except (BaseError, CCompilerError, OSError) as error:
             self.app.display_warning(
                 f"dcarray runs from its sources, nothing was compiled: {error}"
             )
