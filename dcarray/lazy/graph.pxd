@@ -26,6 +26,8 @@ cdef class Form:
     cdef public tuple arrays, inputs, outputs
     cdef public bint plain
 
+# Long chains die one by one without deep calls: a tuple is between an expression and the
+# values that it reads, and tuples see to that.
 @cython.freelist(64)
 cdef class Expr:
     cdef public object named, errstate

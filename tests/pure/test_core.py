@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import dcarray as dc
 from dcarray.core import compiled_modules, use_sources
 
 PACKAGE = Path(__file__).parents[2] / "dcarray"
@@ -78,7 +79,8 @@ def test_sources_are_found_beside_compiled_modules(tmp_path: Path) -> None:
 
 def test_a_process_can_do_without() -> None:
     program = (
-        "import dcarray as dc; from dcarray.core import compiled_modules; "
+        "import dcarray as dc; import dcarray as dc
+from dcarray.core import compiled_modules; "
         "print(float((dc.arange(1e5) + 1).sum()), compiled_modules())"
     )
     done = subprocess.run(
@@ -90,6 +92,14 @@ def test_a_process_can_do_without() -> None:
         check=True,
     )
     assert done.stdout.split() == ["5000050000.0", "[]"]
+
+
+def test_a_long_chain_dies_without_deep_calls() -> None:
+    with dc.config(max_group_nodes=10**6, lazy="always"):
+        x = dc.zeros(4)
+        for _ in range(60_000):
+            x = x + 1
+        del x
 
 
 def test_compiled_modules_are_those_with_types() -> None:
