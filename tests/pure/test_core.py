@@ -79,8 +79,7 @@ def test_sources_are_found_beside_compiled_modules(tmp_path: Path) -> None:
 
 def test_a_process_can_do_without() -> None:
     program = (
-        "import dcarray as dc; import dcarray as dc
-from dcarray.core import compiled_modules; "
+        "import dcarray as dc; from dcarray.core import compiled_modules; "
         "print(float((dc.arange(1e5) + 1).sum()), compiled_modules())"
     )
     done = subprocess.run(
