@@ -6,13 +6,18 @@ from ..lazy.errstate cimport capture
 from ..lazy.execute cimport evaluate
 from ..lazy.graph cimport Binding, Form, Value, within_bounds
 from ..lazy.record cimport as_scalar, converted, written, written_one
-from .state cimport ArrayState, showing
+from ..config cimport current
+from .operands cimport wrap
+from .state cimport ArrayState, of_host, showing
 
 @cython.locals(
     sources=list, key=list, array=ArrayState, binding=Binding, value=Value,
     buffer=Buffer, form=Form, named=bint, known=dict,
 )
 cdef _quickly(op, tuple operands)
+
+@cython.locals(hosts=list, array=ArrayState)
+cpdef at_once(cls, function, tuple operands)
 
 cpdef record_on_device(op, ArrayState x, other)
 

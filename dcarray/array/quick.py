@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..backends.registry import Device, when_removed
+from ..backends.registry import AUTO, Device, when_removed
 from ..config import current
 from ..dtypes import is_recordable
 from ..lazy.callers import Place, user_place
@@ -23,10 +23,12 @@ from ..ops.elementwise import POWER
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
 from .choice import is_choosy
-from .state import ArrayState, check_dtype, showing
+from .operands import wrap
+from .state import ArrayState, check_dtype, of_host, showing
 
 __all__ = [
     "SCALARS",
+    "at_once",
     "finish",
     "record_on_device",
     "record_quickly",
@@ -34,6 +36,8 @@ __all__ = [
 ]
 
 Array = TypeVar("Array", bound=ArrayState)
+
+_ndarray = np.ndarray
 
 SCALARS = frozenset({complex, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")})
 """Types of numbers, beside int and float, that NumPy and the graph take as they are."""
@@ -51,6 +55,34 @@ def finish(cls: type[Array], values: Sequence[Value]) -> Any:
             evaluate((value,))
         arrays.append(array)
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+def at_once(cls: type[Array], function: Any, operands: tuple[Any, ...]) -> Any:
+    """The shortest way of a function, for small arrays of the host on one label, and
+    numbers: one NumPy call, wrapped.  None for all else."""
+    limit = current().eager_below
+    device: Any = None
+    hosts: list[Any] = []
+    for x in operands:
+        kind = type(x)
+        if kind is cls:
+            array = x
+            host = array._host
+            if host is None or host.size >= limit:
+                return None
+            if device is not array._device:
+                if device is not None:
+                    return None
+                device = array._device
+            hosts.append(host)
+        elif kind is float or kind is int:
+            hosts.append(x)
+        else:
+            return None
+    result = function(*hosts)
+    if type(result) is _ndarray and device is not None:
+        return of_host(cls, result, device)
+    return wrap(cls, result, AUTO if device is None else device)
 
 
 _on_hosts: dict[tuple[Any, ...], Form] = {}

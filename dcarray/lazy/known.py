@@ -157,7 +157,8 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
         values.append(value)
         counts.append(0)
         key.append(form)
-        for source, seen in zip(sources, views):
+        for place, seen in enumerate(views):
+            source = sources[place]
             name = id(source)
             if seen is None:
                 slot = slots.get(name)
@@ -165,13 +166,14 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
                     slot = slots[name] = len(scalars)
                     scalars.append(source)
             else:
-                if seen is not source.view:
-                    if source.expr is not None:
+                read = source
+                if seen is not read.view:
+                    if read.expr is not None:
                         return None
                     name = (name, seen)
                 slot = slots.get(name)
                 if slot is None:
-                    leaves.append(source)
+                    leaves.append(read)
                     slot = slots[name] = -len(leaves)
                 elif slot >= 0:
                     counts[slot] += 1
