@@ -7,173 +7,15 @@ plain copy of 10⁸ float32, measured in the same run.
 
 from __future__ import annotations
 
-import gc
-import importlib.util
-import os
-import statistics
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import gpu_more
 import numpy as np
-from report import Row, milliseconds, parser, report
+from gpu_card import LARGE, SIDE, Call, Card, Data, ran, random
+from report import Row, parser, report
 
 import dcarray as dc
-
-os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-
-Call = Callable[[], object]
-
-PEERS = {
-    "cupy": "CuPy",
-    "torch": "PyTorch",
-    "compiled": "torch.compile",
-    "jax": "jax.jit",
-}
-LARGE = 10**8
-SIDE = 8192
-SAMPLE = 3e-3
-"""Seconds that a sample lasts at least."""
-
-
-class Card:
-    """The device, and how calls on it are timed.
-
-    Parameters
-    ----------
-    index : int
-    rounds : int
-        Samples of each contender.
-    """
-
-    def __init__(self, index: int, rounds: int) -> None:
-        import cupy
-
-        self.device = f"cuda:{index}"
-        self.rounds = rounds
-        self.cupy = cupy
-        self._wait = cupy.cuda.runtime.deviceSynchronize
-        found = dc.Device(self.device).properties()
-        self.name = f"{found.name}, {found.driver}"
-        source = cupy.zeros(LARGE, np.float32)
-        target = cupy.empty_like(source)
-        copied = self.times({"copy": lambda: cupy.copyto(target, source)})["copy"]
-        self.bandwidth = 2 * source.nbytes / copied
-
-    def _row(self, call: Call, count: int) -> float:
-        begin = time.perf_counter()
-        found: object = None
-        for _ in range(count):
-            found = call()
-        if hasattr(found, "block_until_ready"):
-            found.block_until_ready()
-        self._wait()
-        return (time.perf_counter() - begin) / count
-
-    def times(self, contenders: Mapping[str, Call]) -> dict[str, float]:
-        """Median seconds of a call, for each contender, in turn."""
-        counts = {}
-        for name, call in contenders.items():
-            self._row(call, 2)
-            once = self._row(call, 3)
-            counts[name] = max(3, min(500, int(SAMPLE / once)))
-        samples: dict[str, list[float]] = {name: [] for name in contenders}
-        gc.collect()
-        gc.disable()
-        try:
-            for _ in range(self.rounds):
-                for name, call in contenders.items():
-                    samples[name].append(self._row(call, counts[name]))
-        finally:
-            gc.enable()
-        return {name: statistics.median(found) for name, found in samples.items()}
-
-    def row(
-        self,
-        what: str,
-        contenders: Mapping[str, Call],
-        bars: Mapping[str, float],
-        nbytes: int = 0,
-        share: float = 0.0,
-    ) -> Row:
-        """A line of the table.
-
-        Parameters
-        ----------
-        what : str
-        contenders : mapping
-            Calls by the names of `PEERS`; ``"dcarray"`` is ours.
-        bars : mapping
-            How many times as fast as a peer we have to be; ``"best"`` stands for the
-            fastest of them.
-        nbytes : int
-            That the work has to read and write.
-        share : float
-            Of the bandwidth of a copy that it has to reach.
-        """
-        seconds = self.times(contenders)
-        own = seconds["dcarray"]
-        ratios = {name: s / own for name, s in seconds.items() if name != "dcarray"}
-        if ratios:
-            ratios["best"] = min(ratios.values())
-        parts = [milliseconds(own)]
-        parts += [f"{ratios[n]:.2f}x {PEERS[n]}" for n in PEERS if n in ratios]
-        wanted = [f"{bar:g}x {PEERS.get(n, n)}" for n, bar in bars.items()]
-        met = [ratios[n] >= bar for n, bar in bars.items() if n in ratios]
-        reached = nbytes / own / self.bandwidth
-        if nbytes:
-            parts.append(f"{100 * reached:.0f} % of a copy")
-        if share:
-            wanted.append(f"{100 * share:.0f} %")
-            met.append(reached >= share)
-        figures = {"seconds": seconds, "share": reached if nbytes else None}
-        return Row(
-            what,
-            ", ".join(parts),
-            ", ".join(wanted),
-            all(met) if met else None,
-            figures,
-        )
-
-
-class Data:
-    """The same array for every library.
-
-    Attributes
-    ----------
-    dc, cupy, torch, jax
-        It, or None where the library is not installed.
-    """
-
-    def __init__(self, card: Card, host: Any) -> None:
-        self.dc = dc.asarray(host, device=card.device)
-        self.cupy = card.cupy.asarray(host)
-        self.torch = self.jax = None
-        if importlib.util.find_spec("torch"):
-            import torch
-
-            self.torch = torch.from_numpy(host).cuda()
-        if importlib.util.find_spec("jax"):
-            import jax
-
-            self.jax = jax.device_put(host)
-
-
-def ran(call: Callable[[], Any]) -> Call:
-    """A call of ours whose result is computed, not only recorded."""
-
-    def run() -> None:
-        dc.evaluate(call())
-
-    return run
-
-
-def random(*shape: int, dtype: Any = np.float32, seed: int = 0) -> Any:
-    """Random numbers on the host."""
-    rng = np.random.default_rng(seed)
-    if np.dtype(dtype) in (np.float32, np.float64):
-        return rng.random(shape, dtype)
-    return rng.random(shape, np.float32).astype(dtype)
 
 
 # --------------------------------------------------------------------------- the table
@@ -436,34 +278,29 @@ def attention(card: Card) -> Iterator[Row]:
     shape = (1, 16, 4096, 64)
     q, k, v = (Data(card, random(*shape, dtype="float16", seed=n)) for n in range(3))
     attend = torch.nn.functional.scaled_dot_product_attention
-    calls: dict[str, Call] = {
-        "dcarray": ran(lambda: dc.nn.scaled_dot_product_attention(q.dc, k.dc, v.dc)),
-        "torch": lambda: attend(q.torch, k.torch, v.torch),
-    }
-    yield card.row("attention, 16 heads of 4096 x 64", calls, {"torch": 1})
-
-
-def transfers(card: Card) -> Iterator[Row]:
-    """A gigabyte to the device and back."""
-    import torch
-
-    host = np.zeros(2**28, np.float32)
-    there = torch.from_numpy(host).cuda()
-    ours = dc.asarray(host, device=card.device)
-    calls: dict[str, Call] = {
-        "dcarray": lambda: dc.asarray(host, device=card.device),
-        "torch": lambda: torch.from_numpy(host).cuda(),
-    }
-    yield card.row("1 GB to the device, pageable", calls, {"torch": 0.95})
-    calls = {"dcarray": ours.get, "torch": lambda: there.cpu()}
-    yield card.row("1 GB from the device, pageable", calls, {"torch": 0.95})
+    for causal in (False, True):
+        options = {"causal": causal}
+        theirs = {"is_causal": causal}
+        calls: dict[str, Call] = {
+            "dcarray": ran(
+                lambda o=options: dc.nn.scaled_dot_product_attention(  # type: ignore[misc]
+                    q.dc, k.dc, v.dc, **o
+                )
+            ),
+            "torch": lambda o=theirs: attend(  # type: ignore[misc]
+                q.torch, k.torch, v.torch, **o
+            ),
+        }
+        what = f"attention, 16 heads of 4096 x 64{', causal' if causal else ''}"
+        yield card.row(what, calls, {"torch": 1})
 
 
 SECTIONS = {
     section.__name__: section
     for section in (
         *(small, chain, reductions, rows, movement),
-        *(selection, products, library, convolution, attention, transfers),
+        *(selection, products, library, convolution, attention),
+        *gpu_more.SECTIONS,
     )
 }
 

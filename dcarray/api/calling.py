@@ -125,6 +125,19 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
         return inspect.signature(_UNSIGNED[function.__name__])
 
 
+@functools.cache
+def _plain_inputs(function: Callable[..., Any], number: int) -> int:
+    """The number of operands if they come first and none of them may be left out; -1
+    otherwise.  A call with just these needs no binding, which takes long."""
+    first = list(_signature(function).parameters.values())[:number]
+    plain = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
+    is_plain = all(x.kind in plain and x.default is x.empty for x in first)
+    return number if is_plain else -1
+
+
 def served(row: Op, result: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """The public function of a row.
 
@@ -147,9 +160,11 @@ def served(row: Op, result: Callable[..., Any] | None = None) -> Callable[..., A
     def call(*arguments: Any, **keywords: Any) -> Any:
         if named_device(arguments, keywords) is AUTO:
             return on_host(DeviceArray, function, *arguments, **keywords)
-        given = _signature(function).bind(*arguments, **keywords)
-        options = given.arguments
-        operands = _taken(function, row.inputs, options)
+        options: dict[str, Any] = {}
+        operands: Sequence[Any] = arguments
+        if keywords or len(arguments) != _plain_inputs(function, row.inputs):
+            options = _signature(function).bind(*arguments, **keywords).arguments
+            operands = _taken(function, row.inputs, options)
         found = call_row(row, operands, options.pop("out", None), **options)
         if result is not None and isinstance(found, tuple):
             return result(*found)

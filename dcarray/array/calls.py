@@ -353,6 +353,9 @@ def write(target: ArrayState, value: Value) -> None:
         and target.dtype == binding.value.dtype
     ):
         # Nobody has seen the old elements yet: every view shows the new value now.
+        if value.is_bound():  # another array shows it, and may be written to
+            same = Signature((value.dtype,), (value.dtype,))
+            (value,) = record(CAST, (read,), target._device, 0, same)
         binding.rebind(value)
         if not graph.within_bounds(value):
             execute.evaluate((value,))

@@ -10,7 +10,7 @@ import numpy as np
 from ..backends.registry import Device
 from ..config import config, current
 from ..dtypes import is_recordable
-from ..layout import Layout, broadcast_shapes, broadcast_strides
+from ..layout import Layout, address_of, broadcast_shapes, broadcast_strides
 from ..lazy import execute, graph, placing, squares
 from ..lazy.graph import Read
 from ..lazy.record import record
@@ -197,7 +197,9 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         if isinstance(value, ArrayState):
             other = value
             if other._host is not None and other._device is x._device:
-                x._writable_array()[key] = other._host
+                same = other._binding is not None and other._binding is x._binding
+                if not same or not _is_same_memory(host[key], other._host):
+                    x._writable_array()[key] = other._host
                 return
     _common_device(x, key, "__setitem__")
     named = x._device.kind not in ("auto", "cpu")
@@ -213,7 +215,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         and not x._is_shared()
     ):
         view = x if key is Ellipsis else _view_to_write(x, key)
-        if view is not None and _store(view, value):
+        if _is_itself(view, value) or _store(view, value):
             return
     if isinstance(value, ArrayState):
         graph.common_device((x._device, value._device), "__setitem__")
@@ -221,6 +223,22 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
     elif isinstance(value, (list, tuple)):
         value = calls.as_operand(value) if _has_arrays(value) else value
     x._writable_array()[key] = value
+
+
+def _is_itself(view: ArrayState, value: ArrayState) -> bool:
+    """Whether a view is to be stored in itself, as Python does after ``a[1:] += b``."""
+    return value._binding is view._binding and value._read()[1:] == view._read()[1:]
+
+
+def _is_same_memory(a: Any, b: np.ndarray[Any, Any]) -> bool:
+    """The same of NumPy arrays."""
+    return (
+        type(a) is np.ndarray
+        and a.shape == b.shape
+        and a.strides == b.strides
+        and a.dtype == b.dtype
+        and address_of(a) == address_of(b)
+    )
 
 
 def _has_arrays(value: Any) -> bool:
@@ -236,7 +254,6 @@ def _view_to_write(x: ArrayState, key: Any) -> ArrayState:
 
 def _store(view: ArrayState, value: ArrayState) -> bool:
     """Store a pending value without a temporary; whether that was possible."""
-    read = value._read()
     if value.shape != view.shape:
         try:
             common = broadcast_shapes((value.shape, view.shape))
@@ -246,12 +263,18 @@ def _store(view: ArrayState, value: ArrayState) -> bool:
             return False
     if value.dtype.kind == "c" and view.dtype.kind != "c":
         return False  # NumPy warns
+    _put(view, value)
+    return True
+
+
+def _put(view: ArrayState, value: ArrayState) -> None:
+    """Store all of a value, or what is seen of it."""
+    read = value._read()
     source = read.value
     if read.layout == source.layout and read.dtype == source.dtype:
         calls.write(view, source)
-        return True
-    _assign(view, value)
-    return True
+    else:
+        _assign(view, value)
 
 
 def _assign(view: ArrayState, value: ArrayState) -> None:
@@ -368,6 +391,8 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
                     _assign(x, changed)
         return
     view = _basic_view(x, key)
+    if _is_itself(view, value):
+        return
     shape = value.shape
     while len(shape) > len(view.shape) and shape[0] == 1:
         shape = shape[1:]
@@ -381,7 +406,7 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
         value = _basic_view(value, (0,) * (value.ndim - len(shape)))
     if view.shape == value.shape:
         if not _turned(view, value):
-            _assign(view, value)
+            _put(view, value)
         return
     read = value._read()
     spread = Layout(

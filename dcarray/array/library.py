@@ -7,11 +7,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..backends.cpu import extremes
 from ..backends.registry import Device
 from ..config import current
 from ..dtypes import is_recordable
 from ..lazy import route
 from ..lazy.libraries import call_library
+from ..ops.reduction import ARGMAX, ARGMIN
 from ..ops.spec import Kind, Op
 from .operands import as_host, as_operand, device_of, wrap
 from .state import ArrayState
@@ -20,6 +22,12 @@ __all__ = ["library", "oracle"]
 
 Array = TypeVar("Array", bound=ArrayState)
 
+_OWN: dict[Op, Callable[..., Any]] = {
+    ARGMAX: extremes.argmax,
+    ARGMIN: extremes.argmin,
+}
+"""The CPU's own way for rows; called like their oracles."""
+
 
 def oracle(op: Op) -> Callable[..., Any]:
     """The host's function for a whole operation: NumPy's, or the CPU's own."""
@@ -27,6 +35,8 @@ def oracle(op: Op) -> Callable[..., Any]:
         from ..backends.cpu.neural import FUNCTIONS  # only who uses it pays for it
 
         return FUNCTIONS.get(op, op.numpy)
+    if op in _OWN:
+        return _OWN[op]
     return op.numpy.accumulate if op.kind is Kind.SCAN else op.numpy  # type: ignore[attr-defined]
 
 

@@ -35,8 +35,23 @@ __all__ = ["mean", "reduction", "variance"]
 
 _missing = np._NoValue
 
+FEW = 1 << 20
+"""Elements on the host that one thread reduces before several are at work."""
 
-def _fuses(x: ArrayState, options: dict[str, Any]) -> bool:
+FEW_PASSES = 1 << 19
+"""The same for a variance, for which NumPy writes two arrays."""
+
+
+def _few(x: ArrayState, most: int = FEW) -> np.ndarray[Any, Any] | None:
+    """The elements if there is nothing to fuse, and NumPy is done with them first."""
+    below = current().eager_below
+    if not below:
+        return None
+    host = x._settled()
+    return host if host is not None and host.size < max(below, most) else None
+
+
+def _fuses(x: ArrayState, options: dict[str, Any], most: int = FEW) -> bool:
     if any(value is not None and value is not _missing for value in options.values()):
         return False
     if not is_recordable(x.dtype) or not x.size:
@@ -45,8 +60,7 @@ def _fuses(x: ArrayState, options: dict[str, Any]) -> bool:
         return True
     if errstate.capture() == errstate.IMMEDIATE or x._is_shared():
         return False
-    host = x._host
-    return host is None or host.size >= current().eager_below
+    return _few(x, most) is None
 
 
 _PLAIN = frozenset(("sum", "prod", "min", "max"))
@@ -81,12 +95,11 @@ def reduction(
         ``initial`` and ``where``.
     """
     cls = type(x)
-    host = x._host
+    host = _few(x)
     if (
         host is not None
         and out is None
         and dtype is None
-        and host.size < current().eager_below
         and op.name in _PLAIN
         and host.dtype.kind in "biufc"
         and all(value is _missing for value in options.values())
@@ -152,10 +165,12 @@ def _same_result(op: Op, dtype: DType, wanted: DType) -> bool:
 
 
 # ---------------------------------------------------------------- mean and variance
-def _averages(x: ArrayState, options: dict[str, Any], out: Any) -> bool:
+def _averages(
+    x: ArrayState, options: dict[str, Any], out: Any, most: int = FEW
+) -> bool:
     """Whether mean and variance can be built from fused sums with NumPy's bits: NumPy
     converts float16 and integers in chunks while it adds."""
-    return x.dtype.char in "fd" and out is None and _fuses(x, options)
+    return x.dtype.char in "fd" and out is None and _fuses(x, options, most)
 
 
 def mean(
@@ -213,7 +228,9 @@ def variance(
             x, axis, dtype, out, ddof, keep, where, given_mean, root
         )
     options = {"dtype": dtype, "where": where, "mean": given_mean}
-    if _averages(x, options, out) and ddof < count_of(x, normalised_axes(axis, x.ndim)):
+    if _averages(x, options, out, FEW_PASSES) and ddof < count_of(
+        x, normalised_axes(axis, x.ndim)
+    ):
         axes = normalised_axes(axis, x.ndim)
         with config(scalars="array"):
             middle = _divided(fused(x, SUM, axes, True), count_of(x, axes))

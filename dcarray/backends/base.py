@@ -102,7 +102,9 @@ class Backend(Protocol):
     memory back when room is needed, and a method ``properties()`` that returns its
     `DeviceProperties`.  What it has to say about DLPack is in `Exporting`, about
     launches that are repeated in `Preparing`, and an attribute ``sharing``, a `Sharing`
-    or None, is there where its memory is the host's.
+    or None, is there where its memory is the host's.  An attribute ``short`` has the
+    names of the rows in ``native`` that take floats shorter than float32 as they are,
+    and sum in float32, as `dcarray.nn` wants it.
     """
 
     device: str

@@ -5,7 +5,7 @@ A group is found or fused here; `running` runs it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from .fuse import Group, Target, fuse
 from .graph import Read, State, Value, View, acquire, lock, pending_readers, release
 from .known import Found, find
 from .places import Accumulator, Ending, Into, Reduced
-from .record import record
+from .record import form_of, read_again, record
 from .running import begin, run, wait_for
 
 __all__ = [
@@ -35,6 +35,9 @@ __all__ = [
 HostArray = np.ndarray[Any, Any]
 
 _PENDING, _STORED = State.PENDING, State.STORED
+
+KEPT = 4
+"""How many times its own size an array may keep alive, to do without memory."""
 
 
 # ------------------------------------------------------------------------- evaluation
@@ -100,19 +103,24 @@ def write(target: Read, source: Read) -> None:
     # What outsiders can write on the host stays there.
     named = "cpu" not in route.candidates(target.value.device)
     while True:
+        then = None
         with lock:
             direct = (
                 source.value.state == State.PENDING
                 and source.layout == source.value.layout
                 and source.dtype == source.value.dtype
-                and not source.value.is_bound()
                 and not (named and _is_shared_on_host(target))
             )
+            if direct and source.value.is_bound():
+                then = _shown_there(target, source.value)
+                direct = then is not None
             if direct:
-                found = None
-                if source.layout == target.layout:
-                    found = find(source.value, source.value.view)
-                group = found or fuse(Target(source, into=target.layout.strides))
+                lies = None
+                if source.layout != target.layout:
+                    lies = View.of(target.layout, target.dtype)
+                group = find(source.value, source.value.view, None, lies) or fuse(
+                    Target(source, into=target.layout.strides)
+                )
                 computed = {id(value) for value in group.values}
                 waiting = [
                     reader
@@ -138,7 +146,25 @@ def write(target: Read, source: Read) -> None:
     assert target.value.buffer is not None
     nbytes = target.layout.size * target.dtype.itemsize
     whole = nbytes == target.value.buffer.nbytes
-    run(group, common(target.value.device, source.value.device), Into(target, whole))
+    into = Into(target, whole, then)
+    run(group, common(target.value.device, source.value.device), into)
+
+
+def _shown_there(target: Read, value: Value) -> Callable[[Value], None] | None:
+    """How an array goes on showing a value that is written to other memory only: it is
+    a copy of that memory, which is made before somebody writes there again, if the
+    array still lives.  None where it had better have memory of its own."""
+    buffer, expr = target.value.buffer, value.expr
+    assert buffer is not None and expr is not None
+    nbytes = value.layout.size * value.dtype.itemsize
+    if buffer.is_shared or buffer.nbytes > KEPT * nbytes or len(expr.results) > 1:
+        return None
+    kinds = [View.of(target.layout, target.dtype)]
+    form = form_of(CAST, kinds, Signature((value.dtype,), (value.dtype,)))
+    if form.outputs[0] != value.view:
+        return None
+    place = expr.place
+    return lambda value: read_again(value, form, target.value, place)
 
 
 def common(first: Device, second: Device) -> Device:

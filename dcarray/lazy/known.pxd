@@ -15,7 +15,7 @@ cdef Found _found(plan, leaves, scalars, stored, values)
     scalars=list, values=list, counts=list, key=list, slots=dict, stack=list,
     sources=tuple, views=tuple, waits=bint,
 )
-cpdef Found find(Value root, view, ending=*)
+cpdef Found find(Value root, view, ending=*, into=*)
 
 cdef Found _alone(Value root, Form form, tuple sources)
 cdef object _PENDING

@@ -87,7 +87,9 @@ _plans: dict[tuple[Any, ...], Plan | None] = {}
 """None where the long way numbers otherwise than the key does."""
 
 
-def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
+def find(
+    root: Value, view: View, ending: Ending | None = None, into: View | None = None
+) -> Found | None:
     """The group that computes a value, or a reduction over it, if its kind is known.
 
     Parameters
@@ -98,6 +100,8 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
         How it is seen.
     ending : tuple of (Op, axes, View), optional
         The reduction, and how its operand lay before a conversion.
+    into : View, optional
+        How the memory lies that the value goes into, if that is not memory of its own.
 
     Returns
     -------
@@ -105,7 +109,9 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
         None where anything asks for the long way.
     """
     expr = root.expr
-    if expr is not None and expr.nodes == 1 and ending is None and view is root.view:
+    alone = ending is None and into is None and expr is not None and expr.nodes == 1
+    if alone and view is root.view:
+        assert expr is not None
         found = _alone(root, expr.form, expr.sources)
         if found is not None:
             return found
@@ -113,7 +119,7 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
     scalars: list[Any] = []
     values: list[Value] = []
     counts: list[int] = []
-    key: list[Any] = [ending]
+    key: list[Any] = [ending or into]
     # Leaves are numbered downwards from -1, scalars and values upwards from 0.
     slots: dict[Any, int] = {}
     stack: list[Value] = []
@@ -201,20 +207,17 @@ def find(root: Value, view: View, ending: Ending | None = None) -> Found | None:
     if plan is None:
         if name in _plans:
             return None
-        plan = planned(root, view, ending, key, leaves, scalars, outputs, values)
+        plan = planned(root, view, ending, into, key, leaves, scalars, outputs, values)
         if len(_plans) > MOST:
             _plans.clear()
         _plans[name] = plan
         if plan is None:
             return None
-    if (
-        expr is not None
-        and expr.nodes == 1
-        and ending is None
-        and len(expr.sources) < 3
-        and len(leaves) == len(expr.form.arrays)
-    ):
-        expr.form.plan = plan
+    if alone:
+        assert expr is not None
+        form = expr.form
+        if len(expr.sources) < 3 and len(leaves) == len(form.arrays):
+            form.plan = plan
     return _found(plan, leaves, scalars, outputs, values)
 
 

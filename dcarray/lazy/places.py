@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 from ..backends.base import Backend, Memory
@@ -10,19 +11,32 @@ from ..dtypes import DType
 from ..layout import Layout, Shape, Strides, reduced_strides
 from ..ops.spec import Op
 from .callers import Place
-from .graph import Read, View
+from .graph import Read, Value, View
 
 __all__ = ["Accumulator", "Ending", "Into", "Reduced"]
 
 
 class Into:
-    """Memory that exists, for the first output of a group."""
+    """Memory that exists, for the first output of a group.
 
-    __slots__ = ("read", "whole")
+    Attributes
+    ----------
+    read : Read
+        How it is seen.
+    whole : bool
+        Whether all of it is written.
+    then : callable or None
+        Called with the value once it has been written; the caller holds the lock.
+    """
 
-    def __init__(self, read: Read, whole: bool) -> None:
+    __slots__ = ("read", "then", "whole")
+
+    def __init__(
+        self, read: Read, whole: bool, then: Callable[[Value], None] | None = None
+    ) -> None:
         self.read = read
         self.whole = whole
+        self.then = then
 
     @property
     def buffer(self) -> Buffer:

@@ -99,6 +99,7 @@ def planned(
     root: Value,
     view: View,
     ending: Ending | None,
+    into: View | None,
     key: Sequence[Any],
     leaves: Sequence[Value],
     scalars: Sequence[Any],
@@ -112,6 +113,11 @@ def planned(
     layout, dtype = view
     op = None if ending is None else ending[0]
     reduced = None if ending is None else Reduced(view, ending)
+    shown = [value.view for value in outputs]
+    strides = None
+    if into is not None:
+        shown[0] = into
+        strides = into[0].strides
     forms = [value.expr.form for value in values if value.expr is not None]
     kind: tuple[Any, ...] | None = None
     if forms and all([form.plain for form in forms]):
@@ -122,11 +128,11 @@ def planned(
                 template,
                 layout.shape,
                 _seen(values),
-                [value.view for value in outputs],
-                fastest(layout.shape, layout.strides),
+                shown,
+                fastest(layout.shape, strides or layout.strides),
                 reduced,
             )
-    group = fuse(Target(Read(root, layout, dtype), op))
+    group = fuse(Target(Read(root, layout, dtype), op, strides))
     if (
         [id(read.value) for read in group.leaves] != [id(x) for x in leaves]
         or [id(scalar) for scalar in group.scalars] != [id(x) for x in scalars]
@@ -142,11 +148,13 @@ def planned(
         if len(_templates) > MOST:
             _templates.clear()
         _templates[kind] = template
+    if into is None:
+        shown = [View.of(at, value.dtype) for value, at in group.outputs]
     return Plan(
         template,
         group.shape,
         [View.of(read.layout, read.dtype) for read in group.leaves],
-        [View.of(at, value.dtype) for value, at in group.outputs],
+        shown,
         group.inner_axis,
         reduced,
     )

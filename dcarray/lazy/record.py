@@ -36,6 +36,7 @@ from .graph import (
     Form,
     Operand,
     Read,
+    State,
     Value,
     View,
     acquire,
@@ -44,7 +45,15 @@ from .graph import (
     value_of,
 )
 
-__all__ = ["as_scalar", "converted", "form_of", "record", "written", "written_one"]
+__all__ = [
+    "as_scalar",
+    "converted",
+    "form_of",
+    "read_again",
+    "record",
+    "written",
+    "written_one",
+]
 
 _reference = weakref.ref
 _CONTIGUOUS = Inner.CONTIGUOUS
@@ -219,6 +228,15 @@ def written_one(
     value = value_of(form.outputs[0], device, expr)
     _link(expr, (_reference(value),))
     return value
+
+
+def read_again(value: Value, form: Form, source: Value, place: Place) -> None:
+    """Let a value without memory be an operation on another one.  The caller holds the
+    lock."""
+    expr = expr_of(form, (source,), 0, place)
+    value.expr = expr
+    value.state = State.PENDING
+    _link(expr, (_reference(value),))
 
 
 def _link(expr: Expr, results: tuple[weakref.ref[Value], ...]) -> None:

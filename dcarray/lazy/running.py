@@ -54,7 +54,10 @@ def wait_for(value: Value) -> None:
 
 
 def _end(
-    values: Sequence[Value], state: str, error: BaseException | None = None
+    values: Sequence[Value],
+    state: str,
+    error: BaseException | None = None,
+    into: Into | None = None,
 ) -> None:
     with lock:
         for value in values:
@@ -64,6 +67,8 @@ def _end(
             else:
                 value.error = error
                 value.buffer = None
+        if into is not None and into.then is not None:
+            into.then(values[0])
         if _waiting:
             _done.notify_all()
 
@@ -116,6 +121,8 @@ def run(
                         value.state = _STORED
                         value.expr = None
                         place += 1
+                    if into is not None and into.then is not None:
+                        into.then(values[0])
                     if _waiting:
                         _done.notify_all()
                 finally:
@@ -216,7 +223,7 @@ def _run(
     except BaseException:  # Ctrl-C: the work can be done again
         _end(values, State.PENDING)
         raise
-    _end(values, State.STORED)
+    _end(values, State.STORED, into=into)
     if is_active():
         work = work_of(group, into)
         emit(

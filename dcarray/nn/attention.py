@@ -27,7 +27,7 @@ from ..backends.registry import backend_for
 from ..lazy import route
 from ..ops import neural
 from ..ops.spec import Op
-from .composing import floating, narrowed, summed_to, total
+from .composing import floating, narrowed, summed_to, takes_short, total
 from .windows import needs
 
 __all__ = [
@@ -47,7 +47,10 @@ LEAST_QUERIES = 64
 
 @dataclass(frozen=True, slots=True)
 class _Attention:
-    """Checked operands, in the dtype in which they are computed with."""
+    """Checked operands, in the dtype in which they are computed with.
+
+    ``short`` says that the device has a row for all of it that takes short floats.
+    """
 
     q: Any
     k: Any
@@ -55,12 +58,25 @@ class _Attention:
     mask: Any
     causal: bool
     scale: float
+    short: bool
 
     @classmethod
     def of(
-        cls, name: str, given: Sequence[Any], mask: Any, causal: bool, scale: Any
+        cls,
+        name: str,
+        op: Op,
+        given: Sequence[Any],
+        mask: Any,
+        causal: bool,
+        scale: Any,
     ) -> _Attention:
-        operands = [floating(name, x) for x in given]
+        mask = None if mask is None else as_array(mask)
+        first = given[0].dtype
+        others = [x.dtype for x in given[1:]]
+        if mask is not None and mask.dtype.kind != "b":
+            others.append(mask.dtype)
+        short = all([x == first for x in others]) and takes_short(op, first, *given)
+        operands = given if short else [floating(name, x) for x in given]
         dtype = np.result_type(*[x.dtype for x in operands])
         q, k, v = [x.astype(dtype, copy=False) for x in operands]
         shapes = [tuple(x.shape) for x in (q, k, v)]
@@ -72,14 +88,14 @@ class _Attention:
             "(..., keys, features) and (..., keys, values)",
         )
         try:
-            np.broadcast_shapes(*[x.shape[:-2] for x in (q, k, v)])
+            if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+                np.broadcast_shapes(*[x.shape[:-2] for x in (q, k, v)])
         except ValueError:
             raise ValueError(
                 f"{name}: got shapes {shapes}, takes batches that broadcast"
             ) from None
         if mask is not None:
-            mask = as_array(mask)
-            if mask.dtype.kind != "b":
+            if mask.dtype.kind != "b" and mask.dtype != dtype:
                 mask = floating(name, mask).astype(dtype)
             scores = (q.shape[-2], k.shape[-2])
             needs(
@@ -89,10 +105,13 @@ class _Attention:
             )
         if scale is None:
             scale = 1.0 / math.sqrt(max(1, q.shape[-1]))
-        return cls(q, k, v, mask, bool(causal), float(scale))
+        return cls(q, k, v, mask, bool(causal), float(scale), short)
 
     def batch(self) -> tuple[int, ...]:
-        found = np.broadcast_shapes(*[x.shape[:-2] for x in (self.q, self.k, self.v)])
+        shapes = [x.shape[:-2] for x in (self.q, self.k, self.v)]
+        if self.mask is None and shapes[0] == shapes[1] == shapes[2]:
+            return shapes[0]  # type: ignore[no-any-return]
+        found = np.broadcast_shapes(*shapes)
         if self.mask is None:
             return found
         return np.broadcast_shapes(found, self.mask.shape[:-2])
@@ -124,9 +143,17 @@ class _Attention:
         return whole.reshape(math.prod(batch), *x.shape[-2:])
 
     def row(self, op: Op, *operands: Any) -> list[Any]:
-        """A row of `ops.neural`, whose arrays have one axis of batch."""
-        mask = self.mask
-        if mask is not None:
+        """A row of `ops.neural`: those for short floats take all axes of batch, others
+        one."""
+        mask, batch = self.mask, self.batch()
+        if self.short:
+            given = [
+                x if x.shape[:-2] == batch else broadcast_to(x, (*batch, *x.shape[-2:]))
+                for x in operands
+            ]
+        else:
+            given = [self.flat(x) for x in operands]
+        if mask is not None and not self.short:
             if math.prod(mask.shape[:-2]) == 1:
                 mask = mask.reshape(1, *mask.shape[-2:])
             else:
@@ -134,12 +161,14 @@ class _Attention:
         found = calls.library(
             DeviceArray,
             op,
-            [self.flat(x) for x in operands],
+            given,
             mask=mask,
             causal=self.causal,
             scale=self.scale,
         )
-        return [x.reshape(*self.batch(), *x.shape[1:]) for x in found]
+        if self.short:
+            return list(found) if isinstance(found, tuple) else [found]
+        return [x.reshape(*batch, *x.shape[1:]) for x in found]
 
     def whole(self) -> tuple[Any, Any]:
         """The result for all queries, and the logarithm of each row's sum."""
@@ -255,12 +284,14 @@ def scaled_dot_product_attention(
     Memory grows with the number of queries and keys, not with their product.
     """
     operands = [as_array(x) for x in (q, k, v)]
-    name = "scaled_dot_product_attention"
-    work = _Attention.of(name, operands, mask, causal, scale)
+    name, row = "scaled_dot_product_attention", neural.ATTENTION_ALONE
+    work = _Attention.of(name, row, operands, mask, causal, scale)
     dtype = np.result_type(*[x.dtype for x in operands])
     if not work.q.shape[-2]:
         shape = (*work.batch(), 0, work.v.shape[-1])
         found = convert(np.zeros(shape, work.q.dtype), device=work.q._device)
+    elif work.short:
+        (found,) = work.row(row, work.q, work.k, work.v)
     else:
         found, _ = work.whole()
     return found if dtype.kind in "iu" else found.astype(dtype, copy=False)
@@ -292,8 +323,11 @@ def scaled_dot_product_attention_gradient(
     """
     name = "scaled_dot_product_attention_gradient"
     operands = [as_array(x) for x in (q, k, v)]
-    work = _Attention.of(name, operands, mask, causal, scale)
-    g = floating(name, as_array(gradient))
+    row = neural.ATTENTION_ADJOINT
+    work = _Attention.of(name, row, operands, mask, causal, scale)
+    g = as_array(gradient)
+    if not work.short or g.dtype != work.q.dtype:
+        g = floating(name, g)
     wanted = (*work.batch(), work.q.shape[-2], work.v.shape[-1])
     needs(
         g.shape == wanted,
@@ -301,12 +335,15 @@ def scaled_dot_product_attention_gradient(
     )
     if not g.size:
         found = [_zeros(x, x.shape) for x in (work.q, work.k, work.v)]
+    elif work.short:
+        g = g.astype(work.q.dtype, copy=False)
+        found = work.row(row, g, work.q, work.k, work.v)
     elif work.by_row():
         g = g.astype(work.q.dtype, copy=False)
         result, logs = work.whole()
         mean = total(g * result, -1).astype(g.dtype)
-        row = neural.ATTENTION_GRADIENT
-        found = work.row(row, g, work.q, work.k, work.v, logs, mean)
+        given = (g, work.q, work.k, work.v, logs, mean)
+        found = work.row(neural.ATTENTION_GRADIENT, *given)
     else:
         found = _by_blocks(work, g)
     of_q, of_k, of_v = [

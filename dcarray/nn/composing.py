@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "floating",
     "narrowed",
     "summed_to",
+    "takes_short",
     "total",
 ]
 
@@ -101,6 +103,22 @@ def by_row(op: Op, x: Any, axes: Any, *others: Any, **options: Any) -> Any:
     while operands[-1] is None:
         operands.pop()
     return calls.library(DeviceArray, op, operands, **options)
+
+
+@cache
+def _is_short(dtype: np.dtype[Any]) -> bool:
+    return dtype.name in ("float16", "bfloat16")
+
+
+def takes_short(op: Op, dtype: np.dtype[Any], *operands: Any) -> bool:
+    """Whether the operands' device has a row for an operation that takes a float
+    shorter than float32 as it is, and sums in float32."""
+    if not _is_short(dtype):
+        return False
+    devices = {x._device.label for x in operands if x._device.is_named}
+    if len(devices) != 1:
+        return False
+    return op.name in getattr(backend_for(devices.pop()), "short", ())
 
 
 def accumulator(x: Any) -> np.dtype[Any]:

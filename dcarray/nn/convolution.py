@@ -6,11 +6,14 @@ correlation: the kernel is not turned round.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
+from ..api.conversion import as_array
 from ..api.coverage import native
+from ..ops import neural as rows
 from .correlation import Correlation, conjugated
-from .windows import Images, Sizes, needs
+from .windows import Sizes, needs
 
 __all__ = [
     "conv1d",
@@ -24,12 +27,60 @@ __all__ = [
     "conv3d_weight_gradient",
 ]
 
+MOST = 1024
+"""Checked calls that are kept."""
 
-def _convolved(options: Correlation, x: Any, w: Any, bias: Any) -> Any:
-    images, weights = options.images(x), options.weights(w)
-    options.check_channels(images, weights.shape)
-    size = options.sizes(images.positions, weights.shape[2:])
-    return images.given_back(options.forward(images, weights, size, bias))
+
+_Form: TypeAlias = tuple[Correlation, dict[str, Any]]
+"""The options of a call that was checked, and what its row is told."""
+
+_FORMS: dict[Any, _Form] = {}
+
+
+def _form(
+    check: Callable[..., _Form],
+    name: str,
+    x: Any,
+    y: Any,
+    given: tuple[Any, ...],
+    *shape: Any,
+) -> _Form:
+    """What ``check`` finds, once for each form of a call."""
+    key = (name, x.shape, y.shape, *shape, given, *map(type, given))
+    try:
+        found = _FORMS.get(key)
+    except TypeError:  # lists
+        found = None
+    if found is None:
+        found = check(Correlation.of(name, *given), x, y, *shape)
+        if all([type(one) in (int, str) for one in given]):
+            if len(_FORMS) >= MOST:
+                _FORMS.clear()
+            _FORMS[key] = found
+    return found
+
+
+def _batched(x: Any, axes: int) -> Any:
+    """Images with a batch."""
+    return x if x.ndim == axes + 2 else x[None]
+
+
+# ------------------------------------------------------------------------- convolutions
+def _convolved(name: str, x: Any, w: Any, bias: Any, *given: Any) -> Any:
+    array, weights = as_array(x), as_array(w)
+    correlation, options = _form(_checked, name, array, weights, given)
+    whole = _batched(array, correlation.axes)
+    found = correlation.called(rows.CONVOLUTION, whole, weights, options, bias)
+    return found if whole is array else found[0]
+
+
+def _checked(correlation: Correlation, x: Any, w: Any) -> _Form:
+    images = correlation.images(x)
+    correlation.check_weights(w.shape)
+    correlation.check_channels(images, w.shape)
+    window = w.shape[2:]
+    size = correlation.sizes(images.positions, window)
+    return correlation, correlation.options(images, window, size=size)
 
 
 def _positions(options: Correlation, shape: Sizes) -> tuple[int, Sizes]:
@@ -44,38 +95,60 @@ def _positions(options: Correlation, shape: Sizes) -> tuple[int, Sizes]:
     return whole[0], whole[1:-1] if last else whole[2:]
 
 
-def _input_gradient(options: Correlation, gradient: Any, w: Any, shape: Sizes) -> Any:
-    results, weights = options.images(gradient), options.weights(w)
-    batch, positions = _positions(options, shape)
-    size = options.sizes(positions, weights.shape[2:])
-    options.check_result(results, batch, size)
-    needs(
-        results.channels == weights.shape[0],
-        f"{options.name}: a gradient of {results.channels} channels, takes "
-        f"{weights.shape[0]}, as the weights have",
-    )
-    found = options.backward(results, conjugated(weights), positions)
-    found = results.given_back(found)
-    needs(
-        found.shape == tuple(shape),
-        f"{options.name}: shape is {tuple(shape)}, with these weights it takes "
-        f"{tuple(found.shape)}",
-    )
-    return found
+# ---------------------------------------------------------------------- input gradients
+def _input_gradient(name: str, gradient: Any, w: Any, shape: Any, *given: Any) -> Any:
+    array, weights = as_array(gradient), as_array(w)
+    form = _form(_checked_input, name, array, weights, given, tuple(shape))
+    correlation, options = form
+    row, whole = rows.CONVOLUTION_INPUT_GRADIENT, _batched(array, correlation.axes)
+    found = correlation.called(row, whole, conjugated(weights), options)
+    return found if whole is array else found[0]
 
 
-def _weight_gradient(options: Correlation, gradient: Any, x: Any, shape: Sizes) -> Any:
-    results, images = options.images(gradient), options.images(x)
-    options.check_weights(shape)
-    options.check_channels(images, shape)
-    kernel = tuple(shape[2:])
-    options.check_result(results, images.batch, options.sizes(images.positions, kernel))
+def _checked_input(correlation: Correlation, g: Any, w: Any, shape: Sizes) -> _Form:
+    results, name = correlation.images(g), correlation.name
+    correlation.check_weights(w.shape)
+    batch, positions = _positions(correlation, shape)
+    size = correlation.sizes(positions, w.shape[2:])
+    correlation.check_result(results, batch, size)
+    needs(
+        results.channels == w.shape[0],
+        f"{name}: a gradient of {results.channels} channels, takes {w.shape[0]}, as "
+        "the weights have",
+    )
+    found = results.shaped(w.shape[1] * correlation.groups, positions)
+    found = found if results.batched else found[1:]
+    needs(
+        found == shape,
+        f"{name}: shape is {shape}, with these weights it takes {found}",
+    )
+    options = correlation.options(results, w.shape[2:], size=positions)
+    return correlation, options
+
+
+# --------------------------------------------------------------------- weight gradients
+def _weight_gradient(name: str, gradient: Any, x: Any, shape: Any, *given: Any) -> Any:
+    results, images = as_array(gradient), as_array(x)
+    form = _form(_checked_weights, name, results, images, given, tuple(shape))
+    correlation, options = form
+    results, images = [_batched(one, correlation.axes) for one in (results, images)]
+    row = rows.CONVOLUTION_WEIGHT_GRADIENT
+    return correlation.called(row, conjugated(images), results, options)
+
+
+def _checked_weights(correlation: Correlation, g: Any, x: Any, shape: Sizes) -> _Form:
+    results, images = correlation.images(g), correlation.images(x)
+    correlation.check_weights(shape)
+    correlation.check_channels(images, shape)
+    kernel = shape[2:]
+    size = correlation.sizes(images.positions, kernel)
+    correlation.check_result(results, images.batch, size)
     needs(
         results.channels == shape[0],
-        f"{options.name}: a gradient of {results.channels} channels, takes {shape[0]}",
+        f"{correlation.name}: a gradient of {results.channels} channels, takes "
+        f"{shape[0]}",
     )
-    seen = Images(conjugated(images.array), images.batched, images.last)
-    return options.outward(seen, results, kernel)
+    return correlation, correlation.options(images, kernel, kernel=kernel)
 
 
 # ------------------------------------------------------------------------ the functions
@@ -93,8 +166,8 @@ def conv1d(
     layout: str = "NCHW",
 ) -> Any:
     """As `conv2d`, over one axis; ``layout`` may also be written "NCW" or "NWC"."""
-    options = Correlation.of("conv1d", stride, padding, dilation, groups, layout)
-    return _convolved(options, x, w, bias)
+    given = (stride, padding, dilation, groups, layout)
+    return _convolved("conv1d", x, w, bias, *given)
 
 
 @native
@@ -153,8 +226,8 @@ def conv2d(
     On the CPU tiles of windows are laid out as matrices that stay in cache (im2col,
     Chellapilla et al. 2006) and multiplied by BLAS, on all threads.
     """
-    options = Correlation.of("conv2d", stride, padding, dilation, groups, layout)
-    return _convolved(options, x, w, bias)
+    given = (stride, padding, dilation, groups, layout)
+    return _convolved("conv2d", x, w, bias, *given)
 
 
 @native
@@ -172,8 +245,8 @@ def conv3d(
 ) -> Any:
     """As `conv2d`, over three axes; ``layout`` may also be written "NCDHW" or
     "NDHWC"."""
-    options = Correlation.of("conv3d", stride, padding, dilation, groups, layout)
-    return _convolved(options, x, w, bias)
+    given = (stride, padding, dilation, groups, layout)
+    return _convolved("conv3d", x, w, bias, *given)
 
 
 # ------------------------------------------------------------------------ the gradients
@@ -191,9 +264,8 @@ def conv1d_input_gradient(
     layout: str = "NCHW",
 ) -> Any:
     """As `conv2d_input_gradient`, over one axis."""
-    name = "conv1d_input_gradient"
-    options = Correlation.of(name, stride, padding, dilation, groups, layout)
-    return _input_gradient(options, gradient, w, shape)
+    given = (stride, padding, dilation, groups, layout)
+    return _input_gradient("conv1d_input_gradient", gradient, w, shape, *given)
 
 
 @native
@@ -227,9 +299,8 @@ def conv2d_input_gradient(
     DeviceArray
         Of that shape.
     """
-    name = "conv2d_input_gradient"
-    options = Correlation.of(name, stride, padding, dilation, groups, layout)
-    return _input_gradient(options, gradient, w, shape)
+    given = (stride, padding, dilation, groups, layout)
+    return _input_gradient("conv2d_input_gradient", gradient, w, shape, *given)
 
 
 @native
@@ -246,9 +317,8 @@ def conv3d_input_gradient(
     layout: str = "NCHW",
 ) -> Any:
     """As `conv2d_input_gradient`, over three axes."""
-    name = "conv3d_input_gradient"
-    options = Correlation.of(name, stride, padding, dilation, groups, layout)
-    return _input_gradient(options, gradient, w, shape)
+    given = (stride, padding, dilation, groups, layout)
+    return _input_gradient("conv3d_input_gradient", gradient, w, shape, *given)
 
 
 @native
@@ -265,9 +335,8 @@ def conv1d_weight_gradient(
     layout: str = "NCHW",
 ) -> Any:
     """As `conv2d_weight_gradient`, over one axis."""
-    name = "conv1d_weight_gradient"
-    options = Correlation.of(name, stride, padding, dilation, groups, layout)
-    return _weight_gradient(options, gradient, x, shape)
+    given = (stride, padding, dilation, groups, layout)
+    return _weight_gradient("conv1d_weight_gradient", gradient, x, shape, *given)
 
 
 @native
@@ -303,9 +372,8 @@ def conv2d_weight_gradient(
     DeviceArray
         Of that shape.
     """
-    name = "conv2d_weight_gradient"
-    options = Correlation.of(name, stride, padding, dilation, groups, layout)
-    return _weight_gradient(options, gradient, x, shape)
+    given = (stride, padding, dilation, groups, layout)
+    return _weight_gradient("conv2d_weight_gradient", gradient, x, shape, *given)
 
 
 @native
@@ -322,6 +390,5 @@ def conv3d_weight_gradient(
     layout: str = "NCHW",
 ) -> Any:
     """As `conv2d_weight_gradient`, over three axes."""
-    name = "conv3d_weight_gradient"
-    options = Correlation.of(name, stride, padding, dilation, groups, layout)
-    return _weight_gradient(options, gradient, x, shape)
+    given = (stride, padding, dilation, groups, layout)
+    return _weight_gradient("conv3d_weight_gradient", gradient, x, shape, *given)

@@ -11,29 +11,36 @@ import numpy as np
 
 from ..api.conversion import as_array
 from ..array import DeviceArray, calls
+from ..array.library import oracle
 from ..errors import DTypeError
+from ..lazy.libraries import call_library
 from ..ops import neural as rows
 from ..ops.spec import Op
+from .composing import takes_short
 from .windows import Images, Sizes, images_of, needs, numbers, pads, sizes_after
 
 __all__ = ["Correlation", "conjugated", "narrowed", "widened"]
 
 
-def widened(name: str, *operands: Any) -> tuple[np.dtype[Any], list[Any]]:
+def widened(
+    name: str, *operands: Any, row: Op | None = None
+) -> tuple[np.dtype[Any], list[Any]]:
     """The dtype of a result, and the operands in the dtype in which it is computed:
-    float32 for shorter floats.
+    float32 for shorter floats, unless the device's row takes those.
 
     Raises
     ------
     DTypeError
         Operands that are no numbers.
     """
-    dtype = np.result_type(*[x.dtype for x in operands])
-    wide = dtype
+    wide = dtype = operands[0].dtype
+    if any([x.dtype != dtype for x in operands]):
+        wide = dtype = np.result_type(*[x.dtype for x in operands])
     if dtype.kind not in "fciu" or dtype == np.float16:
         if dtype.kind in "bOSUMmT" or dtype.names is not None:
             raise DTypeError(f"{name}: got {dtype}, takes numbers")
-        wide = np.dtype(np.float32)
+        if row is None or not takes_short(row, dtype, *operands):
+            wide = np.dtype(np.float32)
     return dtype, [x if x.dtype == wide else x.astype(wide) for x in operands]
 
 
@@ -161,42 +168,49 @@ class Correlation:
     # --------------------------------------------------------------------- operations
     def forward(self, images: Images, w: Any, size: Sizes, bias: Any = None) -> Any:
         """Products with every window."""
-        return self._row(rows.CONVOLUTION, images, w, w.shape[2:], bias, size=size)
+        options = self.options(images, w.shape[2:], size=size)
+        return self.called(rows.CONVOLUTION, images.array, w, options, bias)
 
     def backward(self, results: Images, w: Any, size: Sizes, bias: Any = None) -> Any:
         """The adjoint of `forward` in the images: ``size`` are positions of those."""
+        options = self.options(results, w.shape[2:], size=size)
         row = rows.CONVOLUTION_INPUT_GRADIENT
-        return self._row(row, results, w, w.shape[2:], bias, size=size)
+        return self.called(row, results.array, w, options, bias)
 
     def outward(self, images: Images, results: Images, kernel: Sizes) -> Any:
         """The adjoint of `forward` in the weights."""
+        options = self.options(images, kernel, kernel=kernel)
         row = rows.CONVOLUTION_WEIGHT_GRADIENT
-        return self._row(row, images, results.array, kernel, kernel=kernel)
+        return self.called(row, images.array, results.array, options)
 
-    def _row(
-        self,
-        row: Op,
-        images: Images,
-        other: Any,
-        window: Sizes,
-        bias: Any = None,
-        **options: Any,
+    def options(self, images: Images, window: Sizes, **rest: Sizes) -> dict[str, Any]:
+        """What the rows want to know."""
+        return {
+            "stride": self.stride,
+            "low": self.pads(tuple(window))[0],
+            "dilation": self.dilation,
+            "groups": self.groups,
+            "channels_last": images.last,
+            **rest,
+        }
+
+    def called(
+        self, row: Op, x: Any, y: Any, options: dict[str, Any], bias: Any = None
     ) -> Any:
-        dtype, (x, y) = widened(self.name, images.array, other)
-        found = calls.library(
-            DeviceArray,
-            row,
-            (x, y),
-            stride=self.stride,
-            low=self.pads(tuple(window))[0],
-            dilation=self.dilation,
-            groups=self.groups,
-            channels_last=images.last,
-            **options,
-        )
+        """A row with these `options`, and a number for each channel added."""
+        dtype, (x, y) = widened(self.name, x, y, row=row)
+        device = x._device
+        if device.is_named and y._device.label == device.label:
+            reads = (x._read(), y._read())
+            ((buffer, layout, made),) = call_library(
+                row, oracle(row), reads, device, options
+            )
+            found = DeviceArray._of_buffer(buffer, layout, made, device)
+        else:
+            found = calls.library(DeviceArray, row, (x, y), **options)
         if bias is None:
             return narrowed(found, dtype)
-        numbers_added = self._bias(bias, images.last, found)
+        numbers_added = self._bias(bias, options["channels_last"], found)
         common = np.result_type(dtype, numbers_added.dtype)
         return narrowed(found + numbers_added, common)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..api.coverage import native
-from ..array import DeviceArray, calls
 from ..ops import neural as rows
 from .pools import Pool
 
@@ -34,14 +33,7 @@ __all__ = [
 def _scattered(pool: Pool, gradient: Any) -> Any:
     """The gradient of the largest elements: each number goes where one was found."""
     results = pool.results(gradient)
-    _, places = pool.row(rows.MAX_POOL_WITH_INDICES, pool.images.array)
-    found = calls.library(
-        DeviceArray,
-        rows.SCATTER_POSITIONS,
-        (results.array, places),
-        size=pool.images.positions,
-        channels_last=results.last,
-    )
+    found = pool.row(rows.MAX_POOL_GRADIENT, results.array, pool.images.array)
     return results.given_back(found)
 
 

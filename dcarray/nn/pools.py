@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,23 @@ def check_real(name: str, x: Any) -> None:
     """
     if x.dtype.kind in "bcOSUMmT" or x.dtype.names is not None:
         raise DTypeError(f"{name}: got {x.dtype}, takes real numbers")
+
+
+@lru_cache(256)
+def _counts(padded: bool, *along: Sizes) -> np.ndarray[Any, Any]:
+    """Elements in each window: of positions, kernel, stride, padding, dilation and
+    size, one number for each axis."""
+    axes = len(along[0])
+    result: np.ndarray[Any, Any] = np.ones((1,) * axes)
+    for axis, (n, k, s, p, d, m) in enumerate(zip(*along)):
+        places = np.arange(m)[:, None] * s + np.arange(k) * d - p
+        low, high = (-p, n + p) if padded else (0, n)
+        found = ((places >= low) & (places < high)).sum(1)
+        shape = [1] * axes
+        shape[axis] = m
+        result = result * found.reshape(shape)
+    result.flags.writeable = False
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,24 +122,8 @@ class Pool:
     # ------------------------------------------------------------------------ elements
     def counts(self, padded: bool) -> np.ndarray[Any, Any]:
         """Elements in each window: within the padded array, or within the array."""
-        result: np.ndarray[Any, Any] = np.ones((1,) * len(self.size))
-        for axis, (n, k, s, p, d, m) in enumerate(
-            zip(
-                self.images.positions,
-                self.kernel,
-                self.stride,
-                self.padding,
-                self.dilation,
-                self.size,
-            )
-        ):
-            places = np.arange(m)[:, None] * s + np.arange(k) * d - p
-            low, high = (-p, n + p) if padded else (0, n)
-            along = ((places >= low) & (places < high)).sum(1)
-            shape = [1] * len(self.size)
-            shape[axis] = m
-            result = result * along.reshape(shape)
-        return result
+        windows = (self.kernel, self.stride, self.padding, self.dilation)
+        return _counts(padded, self.images.positions, *windows, self.size)
 
     def divisors(self, count_include_pad: bool, dtype: np.dtype[Any]) -> Any:
         """What the sums of windows are divided by: a number, or an array of them."""
@@ -135,12 +137,12 @@ class Pool:
         return convert(array, device=self.images.array.device)
 
     # ---------------------------------------------------------------------- operations
-    def row(self, op: Op, x: Any, size: Sizes | None = None) -> Any:
+    def row(self, op: Op, *arrays: Any, size: Sizes | None = None) -> Any:
         """A row with these windows."""
         return calls.library(
             DeviceArray,
             op,
-            (x,),
+            arrays,
             kernel=self.kernel,
             stride=self.stride,
             low=self.padding,
@@ -169,7 +171,7 @@ class Pool:
         results = self.results(gradient)
         dtype, g = self.floating(results.array)
         shares = g / self.divisors(count_include_pad, g.dtype)
-        found = self.row(rows.SUM_POOL_GRADIENT, shares, self.images.positions)
+        found = self.row(rows.SUM_POOL_GRADIENT, shares, size=self.images.positions)
         return results.given_back(narrowed(found, dtype))
 
     def floating(self, x: Any) -> tuple[np.dtype[Any], Any]:

@@ -7,9 +7,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dcarray.backends.cuda import picking, rows
+from dcarray.backends.cuda import copying, drawing, picking, pooling, rows, vectors
 from dcarray.backends.cuda.raw import Raw
 from dcarray.backends.grid import GridView
+from dcarray.ops import neural as ops
 
 from ..cuda_emulator import EmulatedDevice, compiler
 
@@ -45,7 +46,7 @@ def call(raw: Raw, name: str, *hosts: Any, **options: Any) -> Any:
         get(raw.call(name, rows.TABLE[name], [put(raw, x) for x in hosts], options))
         for _ in range(2)
     )
-    assert np.array_equal(first, again)
+    assert np.array_equal(first, again, equal_nan=first.dtype.kind == "f")
     return again
 
 
@@ -83,6 +84,106 @@ def test_norms(raw: Raw) -> None:
     apart = wide - wide.mean(1, keepdims=True)
     want = apart / np.sqrt(wide.var(1, keepdims=True) + 1e-5) * weight + bias
     np.testing.assert_allclose(got, want, atol=2e-5)
+
+
+@pytest.mark.parametrize("shape", [(131, 150), (700, 35)])
+def test_vectors(raw: Raw, shape: tuple[int, int]) -> None:
+    host = RNG.standard_normal(shape).astype("f4")
+    for matrix in (host, host.T):
+        row, column = (RNG.random((1, n)).astype("f4") for n in matrix.shape)
+        a = put(raw, host)
+        a = a if matrix is host else a.through(lambda x: x.T)
+        got = get(vectors.product(raw, a, put(raw, column.T)))
+        np.testing.assert_allclose(got, matrix @ column.T, rtol=1e-4, atol=1e-4)
+        got = get(vectors.product(raw, put(raw, row), a))
+        np.testing.assert_allclose(got, row @ matrix, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("is_held", [False, True])
+def test_normal_numbers(
+    raw: Raw, monkeypatch: pytest.MonkeyPatch, code: str, is_held: bool
+) -> None:
+    monkeypatch.setattr(drawing, "LEAST", 1)
+    generator = np.random.Generator(np.random.PCG64(7))
+    while is_held and not generator.bit_generator.state["has_uint32"]:
+        generator.standard_normal(1, "f4")
+    state = generator.bit_generator.state
+    place, increment = state["state"]["state"], state["state"]["inc"]
+    held = state["uinteger"] if is_held else None
+    options = {"size": 9000, "dtype": code, "kind": "PCG64", "held": held}
+    row = drawing.TABLE["random.standard_normal"]
+    found, end = row(raw, key=(increment,), place=place, **options)
+    # The machine's own functions are the same here.
+    assert np.array_equal(get(found), generator.standard_normal(9000, code))
+    words = int(end.memory.seen_as(np.int64)[end.layout.offset // 8])
+    bits = np.random.PCG64()
+    bits.state = state
+    if code == "f8":
+        bits.random_raw(words)
+    else:
+        np.random.Generator(bits).integers(1 << 32, size=words, dtype=np.uint32)
+    assert bits.state == generator.bit_generator.state
+
+
+def test_every_other_element(raw: Raw) -> None:
+    host = RNG.random((40, 3664)).astype("f4")
+    flat = RNG.random(1 << 17).astype("f4")
+    for x, key in (
+        (host, np.s_[:, ::2]),
+        (host, np.s_[:, 1::2]),
+        (host, np.s_[::2, 1::2]),
+        (host, np.s_[1:, 8:-8:2]),
+        (flat[:-3], np.s_[::2]),
+        (flat[:-1], np.s_[::2]),
+    ):
+        wanted = x[key]
+        view = put(raw, x).through(lambda a, key=key: a[key])
+        out = raw.new(wanted.shape, x.dtype)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(copying, "LEAST", 1 << 10)
+            start = copying._halving(raw, wanted.shape, view, out)
+        assert start is not None
+        start([view.memory, out.memory], ())
+        assert np.array_equal(get(out), wanted)
+    for key in (np.s_[::-1, ::2], np.s_[:, ::3], np.s_[:, 2::2]):
+        view = put(raw, host).through(lambda a, key=key: a[key])
+        out = raw.new(view.shape, host.dtype)
+        assert copying._halving(raw, view.shape, view, out) is None
+
+
+WINDOWS = [
+    ((2, 2), (2, 2), (0, 0)),
+    ((3, 3), (2, 2), (1, 1)),
+    ((3, 2), (1, 3), (1, 0)),
+    ((1, 2), (3, 1), (0, 1)),
+]
+
+
+@pytest.mark.parametrize(("kernel", "stride", "low"), WINDOWS)
+def test_pooling(raw: Raw, kernel: Any, stride: Any, low: Any) -> None:
+    host = RNG.integers(0, 9, (2, 3, 13, 12)).astype("f4")
+    host[0, 0, 3, 4:6] = np.nan
+    size = tuple(
+        (n + 2 * p - k) // s + 1
+        for n, k, s, p in zip(host.shape[2:], kernel, stride, low, strict=True)
+    )
+    options: dict[str, Any] = {"kernel": kernel, "stride": stride, "low": low}
+    options |= {"dilation": (1, 1), "size": size, "channels_last": False}
+    want, where = ops.MAX_POOL_WITH_INDICES.numpy(host, **options)
+    assert np.array_equal(call(raw, "nn.max_pool", host, **options), want, True)
+    row = pooling.INDEXED["nn.max_pool_with_indices"]
+    found = [get(x) for x in row(raw, put(raw, host), **options)]
+    assert np.array_equal(found[0], want, equal_nan=True)
+    assert np.array_equal(found[1], where)
+    want = ops.SUM_POOL.numpy(host, **options)
+    assert np.array_equal(call(raw, "nn.sum_pool", host, **options), want, True)
+    g = RNG.integers(0, 9, (2, 3, *size)).astype("f4")
+    want = ops.MAX_POOL_GRADIENT.numpy(g, host, **options)
+    assert np.array_equal(call(raw, "nn.max_pool_gradient", g, host, **options), want)
+    options["size"] = host.shape[2:]
+    want = ops.SUM_POOL_GRADIENT.numpy(g, **options)
+    assert np.array_equal(call(raw, "nn.sum_pool_gradient", g, **options), want)
 
 
 def test_masks(raw: Raw) -> None:

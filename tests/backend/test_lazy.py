@@ -155,6 +155,57 @@ def test_overlapping_assignment_goes_through_a_temporary():
     same(x, host)
 
 
+@pytest.mark.parametrize("device", ["auto", "test:0"])
+def test_an_array_that_was_written_elsewhere_stays_what_it_is(operands, device):
+    (_, b, _), hosts = operands
+    with dc.config(device=device):
+        x, y = (dc.asarray(np.asarray(host)) for host in hosts[:2])
+        part = x[1:-1]
+        t = y[1:-1] * 2
+        with dc.profile() as p:
+            x[1:-1] = t
+        assert [event.name for event in p.groups] == ["multiply"]
+        later = t + 1
+        x[...] = 0
+        part += 3
+        want = b[1:-1] * np.float32(2)
+        same(t.get(), want)
+        same(later.get(), want + np.float32(1))
+        same(x.get()[1:-1], np.full(SIZE - 2, 3, np.float32))
+        t[0] = 9
+        assert float(x[1]) == 3
+        kept = x[::2] - 4
+        x[::2] = kept
+        del x, part
+        same(kept.get()[1:-1], np.full(kept.size - 2, -1, np.float32))
+
+
+def test_a_small_part_does_not_keep_a_large_array_alive(operands):
+    _, (x, y, _) = operands
+    t = y[:8] * 2
+    x[:8] = t
+    assert t._binding.value.expr is None
+
+
+@pytest.mark.parametrize("device", ["auto", "test:0"])
+def test_two_arrays_do_not_share_what_was_stored_while_pending(operands, device):
+    (_, b, _), hosts = operands
+    with dc.config(device=device):
+        x, y = (dc.asarray(np.asarray(host)) for host in hosts[:2])
+        for stored in (False, True):
+            r, t = x + 1, y * 2
+            if stored:
+                dc.evaluate(t)
+            r[...] = t
+            r[0] = 5
+            t[1] = 7
+            want = b * np.float32(2)
+            other = want.copy()
+            want[0], other[1] = 5, 7
+            same(r.get(), want)
+            same(t.get(), other)
+
+
 def test_adding_the_own_transpose_in_place():
     host = np.arange(10000.0).reshape(100, 100)
     x = dc.asarray(host)
@@ -313,3 +364,22 @@ def test_explain_shows_the_plan_and_runs_nothing(operands):
     assert "multiply add exp" in str(plan)
     dc.evaluate(r)
     assert not dc.explain(r).groups
+
+
+@pytest.mark.parametrize("source", ["i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("name", ["astype", "rint", "absolute", "trunc"])
+def test_integers_on_a_way_through_floats_are_not_cut_off(source, name):
+    """LLVM would take their low bits."""
+    info = np.iinfo(source)
+    some = np.array([1, 5, info.max, info.max // 3, info.max - 2**20], source)
+    host = np.resize(some, 300)
+    with np.errstate(all="ignore"):
+        for through in ("f4", "f8"):
+            for target in ("i1", "u1", "i2", "u2", "i4", "u4", "i8"):
+                results = []
+                for x, module in ((dc.asarray(host), dc), (host, np)):
+                    r = x.astype(through)
+                    if name != "astype":
+                        r = getattr(module, name)(r)
+                    results.append(r.astype(target))
+                same(*results)

@@ -51,6 +51,16 @@ def test_products_of_different_dtypes_in_any_layout() -> None:
     check(lambda np, x, y: np.permute_dims(x, (1, 2, 0, 3)) @ y[:, 0, 0, :], x, y)
 
 
+def test_products_in_a_wider_dtype() -> None:
+    x, y, v = factors("b", (20, 30), (30, 20), 30)
+    x, y, v = x * 9, y * 9, v * 9
+    for dtype in ("i4", "f4"):
+        check(lambda np, x, y, d=dtype: np.matmul(x, y, dtype=d), x, y)
+        check(lambda np, x, v, d=dtype: np.matvec(x, v, dtype=d), x, v)
+        check(lambda np, v, y, d=dtype: np.vecmat(v, y, dtype=d), v, y)
+        check(lambda np, x, y, d=dtype: np.vecdot(x, y.T, dtype=d), x, y)
+
+
 @pytest.mark.parametrize("code", "?blefdFD")
 def test_products_of_vectors(code: str) -> None:
     x, y, v, w = factors(code, (20, 30), (30, 20), 30, 30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -226,6 +227,45 @@ def test_in_place(device: Device) -> None:
         np.testing.assert_array_equal(mine.get(), want)
         np.testing.assert_array_equal(view.get(), want[1])
         np.testing.assert_array_equal(before.get(), kept)
+
+
+STENCILS: list[Callable[[Any, Any], None]] = [
+    lambda a, b: a.__setitem__(slice(1, None), a[1:] - 0.5 * (b[1:] - b[:-1])),
+    lambda a, b: a.__setitem__((slice(None), 0), b[:, 1]),
+    lambda a, b: a.__setitem__((slice(None), slice(None, None, 2)), b[:, 1::2] + 1),
+    lambda a, b: a.__setitem__(slice(1, None), a[:-1] + b[1:]),  # overlapping
+    lambda a, b: a.T.__setitem__(slice(None), a.T + b.T),
+    lambda a, b: a.__setitem__(slice(None), b[0] * 2),
+    lambda a, b: operator.iadd(a[1:, 1:], b[:-1, :-1] * 3),
+]
+
+
+@pytest.mark.parametrize("number", range(len(STENCILS)))
+def test_writing_to_a_part(device: Device, number: int) -> None:
+    step = STENCILS[number]
+    want, other = F4.copy(), F4[::-1].copy()
+    a, b = (dc.asarray(x, device=device.device) for x in (want, other))
+    for turn in range(4):
+        before = device.long
+        step(a, b)
+        step(want, other)
+        np.testing.assert_array_equal(a.get(), want)
+        assert turn < 2 or device.long == before
+
+
+def test_a_part_that_is_stored_in_itself_is_not_copied(device: Device) -> None:
+    a = dc.asarray(F4, device=device.device)
+    whole = dc.asarray(F4)
+    before = counters["group"]
+    for x in (a, whole):
+        x[1:] += 1
+        x[:, 1] *= 2
+    assert counters["group"] == before + 2
+    want = F4.copy()
+    want[1:] += 1
+    want[:, 1] *= 2
+    np.testing.assert_array_equal(a.get(), want)
+    np.testing.assert_array_equal(whole, want)
 
 
 def test_in_place_where_the_launch_fails(device: Device) -> None:

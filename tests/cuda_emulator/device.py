@@ -66,6 +66,9 @@ class EmulatedDevice:
     def _clear(self, pointer: int, nbytes: int) -> None:
         ctypes.memset(pointer, 0, nbytes)
 
+    def upload(self, source: Any, target: Memory) -> None:
+        target.seen_as(np.uint8)[: source.size] = source
+
     def download(self, source: Memory, target: Any) -> None:
         target[:] = source.seen_as(np.uint8)[: target.size]
 

@@ -12,6 +12,7 @@
 #define __shared__ static
 #define __launch_bounds__(...)
 #define __nanosleep(time)
+#define __fdividef(x, y) ((x) / (y))
 #define __syncthreads() all_of_block->arrive_and_wait()
 #define __syncwarp() all_of_warp[threadIdx.x / 32]->arrive_and_wait()
 
@@ -26,12 +27,19 @@ static std::unique_ptr<std::barrier<>> all_of_warp[32];
 static unsigned long long of_lanes[1024];
 
 using std::exp;
+using std::fma;
 using std::log;
+using std::log1p;
 using std::sqrt;
 
 template <class A, class B> auto min(A a, B b) {
   using T = std::common_type_t<A, B>;
   return (T)a < (T)b ? (T)a : (T)b;
+}
+
+template <class A, class B> auto max(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  return (T)a > (T)b ? (T)a : (T)b;
 }
 
 template <class T> T of_lane(T value, int lane) {
@@ -53,6 +61,15 @@ template <class T> T __shfl_xor_sync(unsigned, T value, int mask) {
   return of_lane(value, (int)(threadIdx.x & 31) ^ mask);
 }
 
+static unsigned __ballot_sync(unsigned, bool holds) {
+  unsigned own = threadIdx.x, found = 0;
+  of_lanes[own] = holds;
+  __syncwarp();
+  for (unsigned k = 0; k < 32; k++) found |= (unsigned)of_lanes[(own & ~31u) + k] << k;
+  __syncwarp();
+  return found;
+}
+
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 static int __ffs(unsigned x) { return __builtin_ffs(x); }
 static unsigned __vsetne4(unsigned a, unsigned b) {
@@ -63,6 +80,13 @@ static unsigned __vsetne4(unsigned a, unsigned b) {
 }
 static unsigned long long atomicAdd(unsigned long long *x, unsigned long long y) {
   return __atomic_fetch_add(x, y, __ATOMIC_SEQ_CST);
+}
+
+static int atomicAdd(int *x, int y) {
+  return __atomic_fetch_add(x, y, __ATOMIC_SEQ_CST);
+}
+static unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+  return (unsigned __int128)x * y >> 64;
 }
 
 static float dc_from_half(unsigned short bits) {

@@ -8,8 +8,25 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dcarray.backends.cuda import picking, rows, sorting
-from dcarray.backends.cuda.kernels import choosing, folding, rows as normal, scanning
+from dcarray.backends.cuda import (
+    copying,
+    drawing,
+    picking,
+    pooling,
+    rows,
+    sorting,
+    vectors as products,
+)
+from dcarray.backends.cuda.kernels import (
+    choosing,
+    folding,
+    halving,
+    pooling as windows,
+    rows as normal,
+    scanning,
+    vectors,
+    ziggurats,
+)
 from dcarray.backends.cuda.raw import Raw
 from dcarray.backends.grid import GridView, Limits
 from dcarray.kernel.nodes import Array, Kernel
@@ -35,6 +52,21 @@ TEXTS = {
     ),
     "take": (choosing.take_text(2, True, "raise"), [picking._TAKE]),
     "search": (choosing.search_text(F2, True), [picking._SEARCH]),
+    "along and down": (
+        vectors.vector_text(F8),
+        [products._ALONG, products._DOWN, products._ADDED],
+    ),
+    "halve": (halving.halving_text(2), [copying._HALVE]),
+    "normal": (ziggurats.normal_text(F4, 3.65), [drawing._PCG, drawing._NORMAL]),
+    "windows": (
+        windows.window_text(F2, "indexed", (3, 2), (2, 3), (1, 1)),
+        [pooling._WINDOWS],
+    ),
+    "spread": (windows.gradient_text(I8, (3, 3), (2, 2), (1, 1)), [pooling._SPREAD]),
+    "returned": (
+        windows.maxima_gradient_text(F4, (3, 2), (1, 3), (1, 0)),
+        [pooling._RETURNED],
+    ),
     "steady": (choosing.steady_text(F4), [sorting._STEADY]),
 }
 

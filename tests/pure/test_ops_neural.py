@@ -44,6 +44,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], Any]] = {
     ),
     "nn.max_pool": ((X,), POOL, [[[5, 5, 4]]]),
     "nn.max_pool_with_indices": ((X,), POOL, ([[[5, 5, 4]]], [[[1, 1, 3]]])),
+    "nn.max_pool_gradient": ((Y, X), POOL, [[[0, 11, 0, 100]]]),
     "nn.sum_pool": ((X,), POOL, [[[6, 7, 6]]]),
     "nn.sum_pool_gradient": ((Y,), {**POOL, "size": (4,)}, [[[1, 11, 110, 100]]]),
     "nn.adaptive_max_pool": (
@@ -76,6 +77,16 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], Any]] = {
         (ZERO, np.eye(2)[None], np.array([[[1.0], [3.0]]])),
         SCORES,
         ([[[2.0]]], [[[math.log(2)]]]),
+    ),
+    "nn.attention_alone": (
+        (ZERO, np.eye(2)[None], np.array([[[1.0], [3.0]]])),
+        SCORES,
+        [[[2.0]]],
+    ),
+    "nn.attention_adjoint": (
+        (np.ones((1, 1, 1)), ZERO, np.eye(2)[None], np.array([[[1.0], [3.0]]])),
+        SCORES,
+        ([[[-0.5, 0.5]]], [[[0, 0], [0, 0]]], [[[0.5], [0.5]]]),
     ),
     "nn.attention_gradient": (
         (

@@ -32,6 +32,9 @@ HostArray = np.ndarray[Any, Any]
 THREADED = 1 << 17
 """Elements from which a reduction of stored values is split among threads."""
 
+WIDE = 512
+"""Columns that are worth a call for each row; and bytes that only rows are apart."""
+
 
 def reduced_axes(shape: tuple[int, ...], target: HostArray) -> tuple[int, ...]:
     """The axes that a result with length 1 along them says are reduced."""
@@ -160,6 +163,10 @@ def _reduce_in_parts(
         length = source.shape[long]
         # A single column would be a run, which has another order of additions.
         count = min(length // 2, 4 * threads)
+        if abs(source.strides[long]) < WIDE:  # pieces of rows, which are in any order
+            count = min(threads, length // WIDE)
+            if count < 2:
+                return False
         before = (slice(None),) * long
 
         def part(number: int) -> None:

@@ -61,7 +61,7 @@ def sketch_of(program: Program, strict: bool = False) -> Sketch | None:
         on the processor and not in NumPy.
     """
     dtypes = program.slot_dtypes()
-    if any(not _is_plain(dtype) for dtype in dtypes):
+    if any(not _is_plain(dtype) for dtype in dtypes) or _is_cut(program, dtypes):
         return None
     lowered = []
     loops = []
@@ -86,6 +86,36 @@ def sketch_of(program: Program, strict: bool = False) -> Sketch | None:
 
 def _is_plain(dtype: DType) -> bool:
     return dtype.isnative and dtype.char in "?bBhHiIlLqQefdFD"
+
+
+_WHOLE = frozenset(
+    "cast rint floor ceil trunc positive negative absolute fabs where".split()
+)
+"""What leaves whole numbers whole."""
+
+
+def _is_cut(program: Program, dtypes: Sequence[DType]) -> bool:
+    """Whether an integer becomes a float, and a shorter integer again.
+
+    LLVM cuts its bits off instead: what does not fit has no meaning to it, and a
+    meaning of its own on the processor.
+    """
+    origins: dict[int, set[DType]] = {}
+    slot = len(program.leaves) + len(program.scalars)
+    for node in program.nodes:
+        wanted = node.dtypes[0]
+        if node.op.name in _WHOLE:
+            found: set[DType] = set()
+            for used in node.inputs:
+                found |= origins.get(used, set())
+                if dtypes[used].kind in "iu" and wanted.kind == "f":
+                    found.add(dtypes[used])
+            if wanted.kind == "f":
+                origins[slot] = found
+            elif any(not np.can_cast(dtype, wanted) for dtype in found):
+                return True
+        slot += len(node.dtypes)
+    return False
 
 
 _FOLDED = frozenset(

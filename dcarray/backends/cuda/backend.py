@@ -13,20 +13,20 @@ from ...kernel.nodes import Kernel
 from ...layout import Layout
 from ...render.cuda import CUDA
 from ..base import DeviceProperties, Rates, Start
-from ..grid import GridBackend, GridView, Limits
-from ..grid.tuning import group_items
+from ..grid import GridBackend, GridView
 from ..recording import Entry
 from ..registry import counted
 from .blas import Blas
 from .building import Builder
 from .capture import Graph, captured
-from .convolution import Convolver
+from .copying import CudaExecutable
 from .driver import (
     OUT_OF_MEMORY,
     count,
     failure,
     failures,
     is_nvidia,
+    limits_of,
     lost,
     properties,
     release_idle,
@@ -34,8 +34,10 @@ from .driver import (
 )
 from .exchange import borrowed
 from .functions import Function
+from .graphs import Graphs, short
 from .library import CudaLibrary, product
 from .memory import Block, DevicePool, block_of
+from .raw import Raw
 from .sorting import places_in_order
 from .streams import LEGACY, Stream, Streams, address_of
 from .transfers import Transfers
@@ -81,6 +83,7 @@ class CudaBackend(GridBackend):
     direct_from = 1 << 20
     rates = RATES
     lanes = True
+    executable = CudaExecutable
 
     def __init__(self, index: int = 0) -> None:
         from cupy.cuda import driver
@@ -103,24 +106,16 @@ class CudaBackend(GridBackend):
 
         bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
         self.supported = frozenset([*map(np.dtype, DTYPES), bfloat16])
-        group = int(found["maxThreadsPerBlock"])
-        self.limits = Limits(
-            group=group,
-            units=int(found["multiProcessorCount"]),
-            shared=int(found["sharedMemPerBlock"]),
-            items=group_items(group, int(found["warpSize"]), True),
-            ahead=2,
-            coalesces=True,
-            run=16,
-        )
+        self.limits = limits_of(found)
         self.streams = Streams(self.device, self._enter)
         self.pool = DevicePool(
             *(self.device, self._allocate, self._free, self._clear),
             keeps=int(found["totalGlobalMem"]) // 4,
         )
         self._transfers = Transfers(self)
+        self.raw = Raw(self)
         self._blas = Blas(self)
-        self.convolver = Convolver(self)
+        self.graphs, self.short = Graphs(self), short()
         self._peers: dict[str, bool] = {}
         self._builder = Builder(self.device, (int(found["major"]), int(found["minor"])))
         self.native: Mapping[str, Callable[..., Any]] = CudaLibrary(self)

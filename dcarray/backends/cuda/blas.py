@@ -18,6 +18,7 @@ from ...config import current
 from ...errors import LaunchError
 from ...layout import Layout
 from ..grid.views import GridView
+from . import vectors
 from .driver import runtime
 
 if TYPE_CHECKING:
@@ -143,6 +144,10 @@ class Blas:
         LaunchError
             cuBLAS failed.
         """
+        if x.shape[-2] == 1 or y.shape[-1] == 1:
+            found = self._backend.raw.call("product", vectors.product, (x, y), {})
+            if found is not None:
+                return found
         precision = current().matmul_precision
         key = (x.layout, y.layout, x.dtype, precision)
         plan = self._plans.get(key)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from ...errors import DeviceError, DeviceLostError, LaunchError, UnsupportedError
+from ..grid import Limits
+from ..grid.tuning import group_items
 from ..registry import Device
 
 __all__ = [
@@ -17,6 +20,7 @@ __all__ = [
     "failures",
     "is_likely",
     "is_nvidia",
+    "limits_of",
     "lost",
     "properties",
     "release_idle",
@@ -194,3 +198,17 @@ def failure(
         hint = "a lost context cannot be had again in this process; start a new one"
         return DeviceLostError(str(error), device=device, code=code, hint=hint, **facts)
     return kind(str(error), device=device, code=code, **facts)
+
+
+def limits_of(facts: Mapping[str, Any]) -> Limits:
+    """What a device with these properties can launch."""
+    group = int(facts["maxThreadsPerBlock"])
+    return Limits(
+        group=group,
+        units=int(facts["multiProcessorCount"]),
+        shared=int(facts["sharedMemPerBlock"]),
+        items=group_items(group, int(facts["warpSize"]), True),
+        ahead=2,
+        coalesces=True,
+        run=16,
+    )

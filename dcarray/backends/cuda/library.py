@@ -14,20 +14,24 @@ from ...errors import UnsupportedError
 from ..grid.library import GridLibrary
 from ..grid.views import GridView
 from . import transforms
+from .attention import TABLE as ATTENDED
 from .convolution import TABLE as CONVOLVED
+from .drawing import TABLE as DRAWN
 from .driver import failure, failures
 from .exchange import as_cupy, from_cupy, inside
 from .picking import TABLE as PICKED
+from .pooling import INDEXED
 from .raw import Raw
 from .rows import TABLE as ROWS
 from .sorting import TABLE as SORTED
+from .vectors import TABLE as VECTORS
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
 
 __all__ = ["CudaLibrary", "product"]
 
-OWN = {**ROWS, **PICKED, **SORTED, **CONVOLVED}
+OWN = {**ROWS, **INDEXED, **PICKED, **SORTED, **CONVOLVED, **ATTENDED, **DRAWN, **VECTORS}
 """Rows of our own; each may say by None that the grid's kernels are to compute it."""
 
 SOLVERS = (
@@ -60,12 +64,15 @@ class CudaLibrary(Mapping[str, Callable[..., Any]]):
         return partial(_call, self._backend, row)
 
     def _own(self, name: str, row: Row, *operands: Any, **options: Any) -> Any:
+        found: Any
         if name in ROWS:
             found = self._raw.call(name, row, operands, options)
         else:
             found = row(self._raw, *operands, **options)
         if found is None:
             return self._grid[name](*operands, **options)
+        if type(found) is tuple:
+            return tuple([(x.memory, x.layout, x.dtype) for x in found])
         return ((found.memory, found.layout, found.dtype),)
 
     def __iter__(self) -> Iterator[str]:

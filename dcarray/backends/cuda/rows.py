@@ -19,9 +19,10 @@ from ..grid.library.work import INT64, DType, Work
 from ..grid.views import GridView
 from .kernels import folding, rows as normal, scanning
 from .kernels.common import is_known
+from .pooling import TABLE as POOLED
 from .raw import Raw, signature
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "parts_of"]
 
 LONG = 2048
 """Elements of a row from which on a scan of ours is worth it."""
@@ -30,9 +31,8 @@ SHORT, FEW = 256, 16
 """Elements of a row, and of a column or columns side by side, below which most of a
 group would have nothing to do."""
 
-AT_ONCE, WAVES = 6, 32
-"""Groups for each unit of the device where results are cut into parts: as many as run
-at once, where parts take turns; more, where each has its own."""
+ROWS_AT_ONCE, COLUMNS_AT_ONCE = 6, 5
+"""Groups that a unit of the device has room for."""
 
 _SCAN = signature("scan", "rwwqqqqqq")
 _ROWS = signature("rows", "rwwqqqqqdq")
@@ -109,6 +109,13 @@ def _scan(
 
 
 # ------------------------------------------------------------------------------- states
+def parts_of(groups: int, at_once: int, most: int) -> int:
+    """Into how many parts the work of each of some groups is cut: as many as run at
+    once, or where the groups are too many for that, short ones for the end."""
+    wanted = at_once // groups if groups <= at_once else -(-4 * at_once // groups)
+    return max(1, min(wanted, most))
+
+
 def _folded(
     raw: Raw,
     text: str,
@@ -120,6 +127,8 @@ def _folded(
 ) -> GridView | None:
     """A fold of `kernels.folding` along the middle one of three axes."""
     outer, length, inner = shape
+    if not outer * inner:
+        return None
     if length < (SHORT if inner == 1 else FEW) or 1 < inner < FEW:
         return None
     units = raw.backend.limits.units
@@ -128,7 +137,7 @@ def _folded(
     ends = (number, int(root))
     if inner == 1:
         batch = folding.THREADS * 16
-        parts = max(1, min(units * AT_ONCE // outer, -(-length // batch)))
+        parts = parts_of(outer, units * ROWS_AT_ONCE, -(-length // batch))
         vector = _fours(offset, *([length] if outer > 1 else []))
         groups: tuple[int, ...] = (outer * parts,)
         kernel, ending, ended = _ROWS, _MERGED_BY_GROUP, out.size
@@ -138,7 +147,7 @@ def _folded(
         batch = folding.THREADS // 32 * 16
         if outer >= 1 << 16:
             return None
-        parts = max(1, min(units * WAVES // (side * outer), -(-length // batch)))
+        parts = parts_of(side * outer, units * COLUMNS_AT_ONCE, -(-length // batch))
         part = -(-length // (parts * batch)) * batch
         parts = -(-length // part)
         groups = (side * parts, outer)
@@ -280,5 +289,6 @@ TABLE: Mapping[str, Callable[..., GridView | None]] = {
         f"nn.{name}": partial(_row, name)
         for name in ("softmax", "log_softmax", "layer_norm", "rms_norm")
     },
+    **POOLED,
 }
 """Functions by the name of their rows."""

@@ -70,6 +70,7 @@ class GridBackend(ABC):
     rates: Rates
     dialect: Dialect
     limits: Limits
+    executable = GridExecutable
 
     def __init__(self) -> None:
         self.native: Mapping[str, Callable[..., Any]] = GridLibrary(self)
@@ -129,7 +130,7 @@ class GridBackend(ABC):
 
     def compile(self, program: Program) -> GridExecutable:
         """Make a program ready to run; kernels are built when they are first needed."""
-        return GridExecutable(self, program)
+        return self.executable(self, program)
 
     def launch(
         self,

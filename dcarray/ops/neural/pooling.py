@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..spec import Kind, Op
+from .scattering import _scatter_positions
 from .windows import (
     NDArray,
     Sizes,
@@ -28,6 +29,7 @@ __all__ = [
     "ADAPTIVE_SUM_POOL",
     "ADAPTIVE_SUM_POOL_GRADIENT",
     "MAX_POOL",
+    "MAX_POOL_GRADIENT",
     "MAX_POOL_WITH_INDICES",
     "SUM_POOL",
     "SUM_POOL_GRADIENT",
@@ -87,6 +89,15 @@ def _max_pool_with_indices(
             equal |= np.isnan(found) & nothing[at(outer)]
         np.copyto(index[at(outer)], places[inner], where=equal)
     return restored(best, channels_last), restored(index, channels_last)
+
+
+def _max_pool_gradient(
+    gradient: NDArray, x: NDArray, *, channels_last: bool, **window: Sizes
+) -> NDArray:
+    """The adjoint of `_max_pool`: what a window has goes to its largest element."""
+    _, index = _max_pool_with_indices(x, channels_last=channels_last, **window)
+    size = channels_first(x, channels_last).shape[2:]
+    return _scatter_positions(gradient, index, size=size, channels_last=channels_last)
 
 
 def _sum_pool(
@@ -189,6 +200,7 @@ def _row(name: str, oracle: Callable[..., object], outputs: int = 1) -> Op:
 
 MAX_POOL = _row("max_pool", _max_pool)
 MAX_POOL_WITH_INDICES = _row("max_pool_with_indices", _max_pool_with_indices, 2)
+MAX_POOL_GRADIENT = Op("nn.max_pool_gradient", Kind.INDEXING, _max_pool_gradient, 2)
 SUM_POOL = _row("sum_pool", _sum_pool)
 SUM_POOL_GRADIENT = _row("sum_pool_gradient", _sum_pool_gradient)
 ADAPTIVE_MAX_POOL = _row("adaptive_max_pool", _adaptive_max_pool, 2)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ....ops import neural as rows
 from ....ops.spec import Op
 from .convolution import convolution, convolution_input_gradient
@@ -22,6 +24,8 @@ __all__ = ["FUNCTIONS"]
 
 _PRODUCTS: dict[Op, Callable[..., Any]] = {
     rows.ATTENTION: attention,
+    rows.ATTENTION_ADJOINT: rows.ATTENTION_ADJOINT.numpy,
+    rows.ATTENTION_ALONE: rows.ATTENTION_ALONE.numpy,
     rows.ATTENTION_GRADIENT: attention_gradient,
     rows.CONVOLUTION: convolution,
     rows.CONVOLUTION_INPUT_GRADIENT: convolution_input_gradient,
@@ -34,8 +38,31 @@ _BY_PLANES = (
     *(rows.ADAPTIVE_SUM_POOL_GRADIENT, rows.SCATTER_POSITIONS, rows.PLACE_POSITIONS),
 )
 
+SINGLE = np.dtype(np.float32)
+
+
+def _summed_in_single(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that also takes floats shorter than float32, for a device that takes
+    them itself and failed."""
+
+    def called(*operands: Any, **options: Any) -> Any:
+        dtype = operands[0].dtype
+        if dtype.itemsize > 2 or dtype.kind not in "fV":
+            return function(*operands, **options)
+        found = function(*[_wide(x) for x in operands], **options)
+        if type(found) is tuple:
+            return tuple([x.astype(dtype) for x in found])
+        return found.astype(dtype)
+
+    return called
+
+
+def _wide(x: Any) -> Any:
+    return x.astype(SINGLE)
+
+
 FUNCTIONS: dict[Op, Callable[..., Any]] = {
-    **_PRODUCTS,
+    **{row: _summed_in_single(function) for row, function in _PRODUCTS.items()},
     **{row: by_planes(row) for row in _BY_PLANES},
 }
 """The CPU's own way for rows of `ops.neural`; called like their oracles."""

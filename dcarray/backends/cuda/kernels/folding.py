@@ -39,8 +39,8 @@ def across(source: DType) -> int:
 @cache
 def place_text(source: DType, largest: bool) -> str:
     """The text for places: ``rows``, ``columns`` and ``merged``; see `_KERNELS`."""
-    better = ">" if largest else "<"
-    return head(source=source, target=np.dtype(np.int64)) + _PLACE % better + _KERNELS
+    worse = "<=" if largest else ">="
+    return head(source=source, target=np.dtype(np.int64)) + _PLACE % worse + _KERNELS
 
 
 @cache
@@ -66,17 +66,18 @@ struct State { source_value best; long long place; };
 __device__ inline State start() {
   State s; s.best = source_value(); s.place = -1; return s;
 }
-/* Whether y comes before x, wherever they are. */
+/* Whether y comes before x, wherever they are; nothing comes before a NaN. */
 __device__ inline bool is_better(source_value y, source_value x) {
-  return y %s x || (y != y && x == x);
+  return !(y %s x) && x == x;
 }
+template <int most, bool all>
 __device__ inline void take(State &s, const source_value *v, long long first,
                             long long step, long long group, int count) {
   if (s.place < 0) { s.best = v[0]; s.place = first; }
   int found = -1;
 #pragma unroll
-  for (int k = 0; k < 16; k++)
-    if (k < count && is_better(v[k], s.best)) { s.best = v[k]; found = k; }
+  for (int k = 0; k < most; k++)
+    if ((all || k < count) && is_better(v[k], s.best)) { s.best = v[k]; found = k; }
   if (found >= 0) s.place = first + (found / 4) * group + (found & 3) * step;
 }
 __device__ inline void merge(State &s, const State &t) {
@@ -93,11 +94,12 @@ _MEAN = """\
 struct State { sum_type sum; };
 __device__ inline State start() { State s; s.sum = 0; return s; }
 __device__ inline void merge(State &s, const State &t) { s.sum += t.sum; }
+template <int most, bool all>
 __device__ inline void take(State &s, const source_value *v, long long first,
                             long long step, long long group, int count) {
   sum_type sum = 0;
 #pragma unroll
-  for (int k = 0; k < 16; k++) if (k < count) sum += (sum_type)v[k];
+  for (int k = 0; k < most; k++) if (all || k < count) sum += (sum_type)v[k];
   s.sum += sum;
 }
 __device__ inline target_value result(const State &s, double number, bool root) {
@@ -108,27 +110,30 @@ __device__ inline target_value result(const State &s, double number, bool root) 
 _VARIANCE = """\
 struct State { sum_type count, mean, squares; };
 __device__ inline State start() { State s; s.count = s.mean = s.squares = 0; return s; }
+__device__ inline float ratio(float x, float y) { return __fdividef(x, y); }
+__device__ inline double ratio(double x, double y) { return x / y; }
+/* Apart is multiplied last by itself: its square may be too large. */
 __device__ inline void merge(State &s, const State &t) {
   sum_type count = s.count + t.count;
   if (t.count == 0) return;
-  if (s.count == 0) { s = t; return; }
-  sum_type apart = t.mean - s.mean, share = t.count / count;
-  s.mean += apart * share;
-  s.squares += t.squares + apart * apart * s.count * share;
+  sum_type apart = t.mean - s.mean, share = ratio(t.count, count);
+  s.mean = fma(apart, share, s.mean);
+  s.squares += fma(apart * (s.count * share), apart, t.squares);
   s.count = count;
 }
+template <int most, bool all>
 __device__ inline void take(State &s, const source_value *v, long long first,
                             long long step, long long group, int count) {
   sum_type sum = 0, squares = 0;
 #pragma unroll
-  for (int k = 0; k < 16; k++) if (k < count) sum += (sum_type)v[k];
+  for (int k = 0; k < most; k++) if (all || k < count) sum += (sum_type)v[k];
   State t;
-  t.count = count;
-  t.mean = count == 16 ? sum * (sum_type)0.0625 : sum / (sum_type)count;
+  t.count = all ? most : count;
+  t.mean = all ? sum * ((sum_type)1 / most) : sum / t.count;
 #pragma unroll
-  for (int k = 0; k < 16; k++) {
+  for (int k = 0; k < most; k++) {
     sum_type apart = (sum_type)v[k] - t.mean;
-    if (k < count) squares += apart * apart;
+    if (all || k < count) squares = fma(apart, apart, squares);
   }
   t.squares = squares;
   merge(s, t);
@@ -143,13 +148,32 @@ _KERNELS = """\
 constexpr int THREADS = 256, HIGH = THREADS / 32;
 constexpr int SIDE = sizeof(source) < 4 ? 4 / sizeof(source) : 1, ACROSS = 32 * SIDE;
 struct alignas(SIDE * sizeof(source)) Side { source at[SIDE]; };
+union Words { State state; int at[sizeof(State) / 4]; };
+
+/* The states of a group, merged by its first item. */
+__device__ inline State of_group(State s) {
+  __shared__ State tree[HIGH];
+#pragma unroll
+  for (int apart = 16; apart; apart /= 2) {
+    Words own, other;
+    own.state = s;
+#pragma unroll
+    for (int k = 0; k < sizeof(State) / 4; k++)
+      other.at[k] = __shfl_xor_sync(0xffffffffu, own.at[k], apart);
+    merge(s, other.state);
+  }
+  if (!(threadIdx.x & 31)) tree[threadIdx.x / 32] = s;
+  __syncthreads();
+  if (!threadIdx.x)
+    for (int k = 1; k < HIGH; k++) merge(s, tree[k]);
+  return s;
+}
 
 /* Rows of elements side by side: group (row, part), whose parts take turns. */
-extern "C" __global__ void __launch_bounds__(THREADS) rows(
+extern "C" __global__ void __launch_bounds__(THREADS, sizeof(source) <= 4 ? 6 : 1) rows(
     const source *__restrict__ x, target *out, State *states, long long length,
     long long row_step, long long offset, long long parts, long long vector,
     double number, long long root) {
-  __shared__ State tree[THREADS];
   long long row = blockIdx.x / parts, own = blockIdx.x - row * parts, stop = length;
   x += offset + row * row_step;
   State s = start();
@@ -163,28 +187,52 @@ extern "C" __global__ void __launch_bounds__(THREADS) rows(
         read[k] = *(const Four<source> *)(x + at + k * (THREADS * 4));
 #pragma unroll
       for (int k = 0; k < 16; k++) v[k] = load_source(read[k / 4].at[k & 3]);
-      take(s, v, at, 1, THREADS * 4, 16);
+      take<16, true>(s, v, at, 1, THREADS * 4, 16);
     } else {
       for (int k = 0; k < 4; k++) {
         long long from = at + k * (THREADS * 4);
         if (from >= stop) break;
+        if (vector && from + 4 <= stop) {
+          Four<source> read = *(const Four<source> *)(x + from);
 #pragma unroll
-        for (int j = 0; j < 4; j++) v[j] = load_source(x[min(from + j, stop - 1)]);
+          for (int j = 0; j < 4; j++) v[j] = load_source(read.at[j]);
+          take<4, true>(s, v, from, 1, 0, 4);
+        } else {
 #pragma unroll
-        for (int j = 4; j < 16; j++) v[j] = v[0];
-        take(s, v, from, 1, 0, (int)min(4ll, stop - from));
+          for (int j = 0; j < 4; j++) v[j] = load_source(x[min(from + j, stop - 1)]);
+          take<4, false>(s, v, from, 1, 0, (int)min(4ll, stop - from));
+        }
       }
     }
   }
-  tree[threadIdx.x] = s;
-  __syncthreads();
-  for (int half = THREADS / 2; half; half /= 2) {
-    if (threadIdx.x < half) merge(tree[threadIdx.x], tree[threadIdx.x + half]);
-    __syncthreads();
-  }
+  s = of_group(s);
   if (threadIdx.x) return;
-  if (parts > 1) states[blockIdx.x] = tree[0];
-  else out[row] = store_target(result(tree[0], number, root));
+  if (parts > 1) states[blockIdx.x] = s;
+  else out[row] = store_target(result(s, number, root));
+}
+
+/* Sixteen elements of each column of a lane, of rows that are HIGH apart. */
+template <bool all>
+__device__ inline void take_down(State *s, const source *x, long long at,
+                                 long long step, long long column, long long width,
+                                 bool whole, int count) {
+  source_value v[SIDE][16];
+  const source *from = x + at * step;
+#pragma unroll
+  for (int k = 0; k < 16; k++) {
+    const source *own = all || k < count ? from + k * (HIGH * step) : from;
+    if (whole) {
+      Side read = *(const Side *)(own + column);
+#pragma unroll
+      for (int j = 0; j < SIDE; j++) v[j][k] = load_source(read.at[j]);
+    } else {
+#pragma unroll
+      for (int j = 0; j < SIDE; j++)
+        v[j][k] = load_source(own[min(column + j, width - 1)]);
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < SIDE; j++) take<16, all>(s[j], v[j], at, HIGH, HIGH * 4, count);
 }
 
 /* Columns side by side: group (columns, part), a row of the grid for each matrix. */
@@ -204,24 +252,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, SIDE == 1 ? 5 : 1) columns
   for (int j = 0; j < SIDE; j++) s[j] = start();
   bool whole = column + SIDE <= width
       && !((step | offset | outer_step) & (SIDE - 1));
-  for (long long at = first + high; at < stop; at += HIGH * 16) {
-    int count = (int)min(16ll, (stop - at + HIGH - 1) / HIGH);
-    source_value v[SIDE][16];
-#pragma unroll
-    for (int k = 0; k < 16; k++) {
-      const source *from = x + (k < count ? at + k * HIGH : at) * step;
-      if (whole) {
-        Side read = *(const Side *)(from + column);
-#pragma unroll
-        for (int j = 0; j < SIDE; j++) v[j][k] = load_source(read.at[j]);
-      } else {
-#pragma unroll
-        for (int j = 0; j < SIDE; j++)
-          v[j][k] = load_source(from[min(column + j, width - 1)]);
-      }
-    }
-#pragma unroll
-    for (int j = 0; j < SIDE; j++) take(s[j], v[j], at, HIGH, HIGH * 4, count);
+  long long at = first + high;
+  for (; at + HIGH * 15 < stop; at += HIGH * 16)
+    take_down<true>(s, x, at, step, column, width, whole, 16);
+  if (at < stop) {
+    int count = (int)((stop - at + HIGH - 1) / HIGH);
+    take_down<false>(s, x, at, step, column, width, whole, count);
   }
 #pragma unroll
   for (int j = 0; j < SIDE; j++) tree[high][lane * SIDE + j] = s[j];
@@ -258,16 +294,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) merged(
 extern "C" __global__ void __launch_bounds__(THREADS) merged_by_group(
     const State *states, target *out, long long count, long long parts, double number,
     long long root) {
-  __shared__ State tree[THREADS];
   states += blockIdx.x * parts;
   State all = start();
+#pragma unroll 4
   for (long long k = threadIdx.x; k < parts; k += THREADS) merge(all, states[k]);
-  tree[threadIdx.x] = all;
-  __syncthreads();
-  for (int half = THREADS / 2; half; half /= 2) {
-    if (threadIdx.x < half) merge(tree[threadIdx.x], tree[threadIdx.x + half]);
-    __syncthreads();
-  }
-  if (!threadIdx.x) out[blockIdx.x] = store_target(result(tree[0], number, root));
+  all = of_group(all);
+  if (!threadIdx.x) out[blockIdx.x] = store_target(result(all, number, root));
 }
 """

@@ -22,7 +22,9 @@ def layout_of(length: int) -> tuple[int, int]:
     """Threads of a group, and how many times four elements each of them takes."""
     fours = -(-length // 4)
     each = 1
-    while each < 8 and fours > each * 64:
+    while each < 4 and fours > each * 64:
+        each *= 2
+    if fours > each * 512:
         each *= 2
     threads = -(-fours // each)
     return -(-threads // 32) * 32, each
@@ -50,11 +52,13 @@ def row_text(name: str, dtype: DType, threads: int, each: int, extras: int) -> s
         four elements can be read and written at once, and epsilon.
     """
     sums = "double" if dtype.char == "d" else "float"
+    # As many as leave registers for the row and for what it becomes.
+    at_once = 1536 if each <= 4 else 1024
+    groups = at_once // threads if sums == "float" else 1
     return (
         head(source=dtype)
         + f"typedef {sums} real;\n"
-        + f"constexpr int THREADS = {threads}, EACH = {each}, "
-        + f"GROUPS = {1024 // threads if sums == 'float' else 1};\n"
+        + f"constexpr int THREADS = {threads}, EACH = {each}, GROUPS = {groups};\n"
         + f"constexpr bool WEIGHTS = {extras & 1}, BIAS = {extras >> 1};\n"
         + f"#define NOTHING {'-INFINITY' if 'softmax' in name else '0'}\n"
         + _HEAD
@@ -72,12 +76,20 @@ __device__ inline real of_group(real value, real *spare) {
 #pragma unroll
   for (int step = 16; step; step /= 2)
     value = combined(value, __shfl_xor_sync(0xffffffffu, value, step));
-  if (THREADS == 32) return value;
+  constexpr int WARPS = THREADS / 32;
+  if (WARPS == 1) return value;
   if (!(threadIdx.x & 31)) spare[threadIdx.x / 32] = value;
   __syncthreads();
-  value = spare[0];
+  if (WARPS & (WARPS - 1)) {
+    value = spare[0];
 #pragma unroll
-  for (int k = 1; k < THREADS / 32; k++) value = combined(value, spare[k]);
+    for (int k = 1; k < WARPS; k++) value = combined(value, spare[k]);
+  } else {
+    value = spare[threadIdx.x & (WARPS - 1)];
+#pragma unroll
+    for (int step = WARPS / 2; step; step /= 2)
+      value = combined(value, __shfl_xor_sync(0xffffffffu, value, step));
+  }
   return value;
 }
 

@@ -16,7 +16,7 @@ from ....ops.reduction import ANY, SUM
 from ..geometry import collapsed, is_wide
 from ..views import GridView
 from .ellipses import without_ellipses
-from .work import BOOL, DType, Work
+from .work import BOOL, DType, Work, in_dtype
 
 __all__ = ["TABLE", "fitting", "product", "run_tiles"]
 
@@ -151,9 +151,9 @@ def fitting(work: Work, dtype: DType, *given: bool, table: int = 0) -> Blocking:
 
 
 # -------------------------------------------------------------------------------- rows
-def _matmul(work: Work, x: Any, y: Any) -> GridView:
+def _matmul(work: Work, x: Any, y: Any, **options: Any) -> GridView:
     """`numpy.matmul`."""
-    x, y = work.put(x), work.put(y)
+    x, y = in_dtype(work, x, y, **options)
     for place, operand in enumerate((x, y)):
         if not operand.ndim:
             raise ValueError(
@@ -180,25 +180,27 @@ def _matmul(work: Work, x: Any, y: Any) -> GridView:
     return found.through(lambda a: a.reshape(shape))
 
 
-def _matvec(work: Work, x: Any, y: Any) -> GridView:
+def _matvec(work: Work, x: Any, y: Any, **options: Any) -> GridView:
     """`numpy.matvec`."""
-    x, y = work.put(x), work.put(y)
+    x, y = in_dtype(work, x, y, **options)
     _check_core("matvec", "(m,n),(n)->(m)", x.shape[-1], y.shape[-1])
     found = product(work, x, y.through(lambda a: a[..., None]))
     return found.through(lambda a: a[..., 0])
 
 
-def _vecmat(work: Work, x: Any, y: Any) -> GridView:
+def _vecmat(work: Work, x: Any, y: Any, **options: Any) -> GridView:
     """`numpy.vecmat`."""
-    x, y = _conjugate(work, work.put(x)), work.put(y)
+    x, y = in_dtype(work, x, y, **options)
+    x = _conjugate(work, x)
     _check_core("vecmat", "(n),(n,m)->(m)", x.shape[-1], y.shape[-2])
     found = product(work, x.through(lambda a: a[..., None, :]), y)
     return found.through(lambda a: a[..., 0, :])
 
 
-def _vecdot(work: Work, x: Any, y: Any, *, axis: int = -1) -> GridView:
+def _vecdot(work: Work, x: Any, y: Any, *, axis: int = -1, **options: Any) -> GridView:
     """`numpy.vecdot`."""
-    x, y = _conjugate(work, work.put(x)), work.put(y)
+    x, y = in_dtype(work, x, y, **options)
+    x = _conjugate(work, x)
     x = x.through(lambda a: np.moveaxis(a, axis, -1))
     y = y.through(lambda a: np.moveaxis(a, axis, -1))
     _check_core("vecdot", "(n),(n)->()", x.shape[-1], y.shape[-1])

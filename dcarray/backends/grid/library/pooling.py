@@ -200,6 +200,18 @@ def _scatter_positions(
     return _back(work, found, (values.shape[0], channels, *size), channels_last)
 
 
+def _max_pool_gradient(
+    work: Work, gradient: Any, x: Any, *, channels_last: bool, **window: Sizes
+) -> GridView:
+    """The adjoint of `_max_pool`: what a window has goes to its largest element."""
+    x = work.put(x)
+    _, places = _max_pool_with_indices(work, x, channels_last=channels_last, **window)
+    size = x.shape[1:-1] if channels_last else x.shape[2:]
+    return _scatter_positions(
+        work, gradient, places, size=size, channels_last=channels_last
+    )
+
+
 def _place_positions(
     work: Work, values: Any, indices: Any, *, size: Sizes, channels_last: bool
 ) -> GridView:
@@ -231,6 +243,7 @@ def _embedding_gradient(
 TABLE: dict[str, Callable[..., Any]] = {
     "nn.max_pool": _max_pool,
     "nn.max_pool_with_indices": _max_pool_with_indices,
+    "nn.max_pool_gradient": _max_pool_gradient,
     "nn.sum_pool": _sum_pool,
     "nn.sum_pool_gradient": _sum_pool_gradient,
     "nn.adaptive_max_pool": _adaptive_max_pool,

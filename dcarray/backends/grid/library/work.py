@@ -21,7 +21,10 @@ from ..views import GridView
 if TYPE_CHECKING:
     from ..backend import GridBackend
 
-__all__ = ["Result", "Rows", "Work", "normalized_axis", "reduced_axes", "rows_of"]
+__all__ = [
+    *("Result", "Rows", "Work", "in_dtype", "normalized_axis"),
+    *("reduced_axes", "rows_of"),
+]
 
 DType = np.dtype[Any]
 HostArray = np.ndarray[Any, Any]
@@ -359,3 +362,24 @@ def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if not ndim and axis in (0, -1):
         return ()
     return tuple(np.lib.array_utils.normalize_axis_tuple(axis, ndim))
+
+
+def in_dtype(
+    work: Work, *operands: Any, dtype: Any = None, **others: Any
+) -> list[GridView]:
+    """Operands in the dtype in which a ufunc is to compute, if one is named.
+
+    Raises
+    ------
+    UnsupportedError
+        There are other options, or NumPy would refuse to cast.
+    """
+    if others:
+        raise UnsupportedError(f"options {', '.join(others)}")
+    views = [work.put(x) for x in operands]
+    if dtype is None:
+        return views
+    wanted = np.dtype(dtype)
+    if not all(np.can_cast(x.dtype, wanted, "same_kind") for x in views):
+        raise UnsupportedError(f"{wanted} of {views[0].dtype} and {views[-1].dtype}")
+    return [work.cast(x, wanted) for x in views]

@@ -1,0 +1,143 @@
+"""Products of a matrix and a vector, which take as long as reading the matrix.
+
+Sums are in float32, or float64, in an order that depends on sizes alone.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .common import head
+
+__all__ = ["ABREAST", "AT_ONCE", "THREADS", "TURN", "vector_text"]
+
+DType = np.dtype[Any]
+
+THREADS = 256
+AT_ONCE = 2
+"""Rows that a group multiplies along."""
+
+ABREAST = 32
+"""Columns that a group multiplies down."""
+
+TURN = THREADS // ABREAST * 16
+"""Rows that such a group takes at a time."""
+
+
+@cache
+def vector_text(dtype: DType) -> str:
+    """The text of ``along``, ``down`` and ``added``.
+
+    ``along``: the matrix, whose rows lie side by side, the vector, the result, and: how
+    many rows, their length, how far they lie apart, where the matrix and the vector
+    begin, and whether four elements can be read at once.  ``down``, for the sums of
+    columns: the same, sums of parts, and: rows, columns, how far rows lie apart, both
+    beginnings, rows of a part.  ``added``: these sums, the result, columns, parts.
+    """
+    sums = "double" if dtype.char == "d" else "float"
+    return head(source=dtype) + f"typedef {sums} sum_type;\n" + _TEXT
+
+
+_TEXT = """\
+constexpr int THREADS = 256, ROWS = 2, HIGH = THREADS / 32;
+
+extern "C" __global__ void __launch_bounds__(THREADS) along(
+    const source *__restrict__ x, const source *__restrict__ vector,
+    source *__restrict__ out, long long rows, long long length, long long row_step,
+    long long offset, long long begin, long long fours) {
+  __shared__ sum_type tree[ROWS][HIGH];
+  long long first = blockIdx.x * (long long)ROWS;
+  vector += begin;
+  const source *from[ROWS];
+  sum_type sums[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    from[r] = x + offset + min(first + r, rows - 1) * row_step;
+    sums[r] = 0;
+  }
+  if (fours) {
+#pragma unroll 4
+    for (long long at = threadIdx.x * 4; at < length; at += THREADS * 4) {
+      Four<source> factor = *(const Four<source> *)(vector + at), read[ROWS];
+#pragma unroll
+      for (int r = 0; r < ROWS; r++) read[r] = *(const Four<source> *)(from[r] + at);
+#pragma unroll
+      for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          sums[r] = fma((sum_type)load_source(read[r].at[k]),
+                        (sum_type)load_source(factor.at[k]), sums[r]);
+    }
+  } else {
+#pragma unroll 4
+    for (long long at = threadIdx.x; at < length; at += THREADS) {
+      sum_type factor = load_source(vector[at]);
+#pragma unroll
+      for (int r = 0; r < ROWS; r++)
+        sums[r] = fma((sum_type)load_source(from[r][at]), factor, sums[r]);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    for (int step = 16; step; step /= 2)
+      sums[r] += __shfl_xor_sync(0xffffffffu, sums[r], step);
+    if (!(threadIdx.x & 31)) tree[r][threadIdx.x / 32] = sums[r];
+  }
+  __syncthreads();
+  if (threadIdx.x >= ROWS || first + threadIdx.x >= rows) return;
+  sum_type all = tree[threadIdx.x][0];
+  for (int k = 1; k < HIGH; k++) all += tree[threadIdx.x][k];
+  out[first + threadIdx.x] = store_source((source_value)all);
+}
+
+constexpr int AT_ONCE = sizeof(sum_type) == 4 ? 5 : 1;
+
+extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE) down(
+    const source *__restrict__ x, const source *__restrict__ vector,
+    source *__restrict__ out, sum_type *__restrict__ parts, long long rows,
+    long long columns, long long row_step, long long offset, long long begin,
+    long long part) {
+  __shared__ sum_type tree[HIGH][32];
+  long long groups = (columns + 31) / 32;
+  long long own = blockIdx.x / groups, group = blockIdx.x - own * groups;
+  long long at = own * part, stop = min(at + part, rows);
+  int lane = threadIdx.x & 31, high = threadIdx.x / 32;
+  long long column = group * 32 + lane;
+  x += offset + min(column, columns - 1);
+  vector += begin;
+  sum_type sum = 0;
+  for (at += high; at + HIGH * 15 < stop; at += HIGH * 16) {
+    const source *from = x + at * row_step;
+    source read[16];
+#pragma unroll
+    for (int k = 0; k < 16; k++) read[k] = from[k * (HIGH * row_step)];
+#pragma unroll
+    for (int k = 0; k < 16; k++)
+      sum = fma((sum_type)load_source(read[k]),
+                (sum_type)load_source(vector[at + k * HIGH]), sum);
+  }
+  for (; at < stop; at += HIGH)
+    sum = fma((sum_type)load_source(x[at * row_step]),
+              (sum_type)load_source(vector[at]), sum);
+  tree[high][lane] = sum;
+  __syncthreads();
+  if (high || column >= columns) return;
+  for (int k = 1; k < HIGH; k++) sum += tree[k][lane];
+  if (part < rows) parts[own * columns + column] = sum;
+  else out[column] = store_source((source_value)sum);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) added(
+    const sum_type *__restrict__ parts, source *__restrict__ out, long long columns,
+    long long count) {
+  long long column = blockIdx.x * (long long)THREADS + threadIdx.x;
+  if (column >= columns) return;
+  sum_type sum = parts[column];
+#pragma unroll 4
+  for (long long k = 1; k < count; k++) sum += parts[k * columns + column];
+  out[column] = store_source((source_value)sum);
+}
+"""

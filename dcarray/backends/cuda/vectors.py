@@ -1,0 +1,108 @@
+"""Products of a matrix and a vector by our own texts in CUDA C++."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..grid.views import GridView
+from .kernels import vectors
+from .raw import Raw, signature
+from .rows import parts_of
+
+__all__ = ["TABLE", "product"]
+
+LEAST = 1 << 14
+"""Elements of a matrix from which on the text is worth it."""
+
+GROUPS = 5
+"""Groups of ``down`` that a unit of the device has room for."""
+
+_ALONG = signature("along", "rrwqqqqqq")
+_DOWN = signature("down", "rrwwqqqqqq")
+_ADDED = signature("added", "rwqq")
+
+
+def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
+    """``x @ y`` where one of them is a vector and the other one a matrix; None where
+    neither its rows nor its columns lie in one piece."""
+    if x.ndim != 2 or y.ndim != 2 or x.dtype.char not in "efd":
+        return None
+    if y.shape[1] == 1:
+        matrix, vector = x, y.through(lambda a: a[:, 0])
+    elif x.shape[0] == 1:
+        matrix, vector = y.through(lambda a: a.T), x.through(lambda a: a[0])
+    else:
+        return None
+    size = x.dtype.itemsize
+    lies = [n for z in (matrix, vector) for n in (z.layout.offset, *z.layout.strides)]
+    if matrix.size < LEAST or any([n % size for n in lies]):
+        return None
+    _, (step,) = vector.elements()
+    _, (down, across) = matrix.elements()
+    if step != 1 or min(matrix.shape) < 2 or 1 not in (down, across):
+        return None
+    out = raw.new((x.shape[0], y.shape[1]), x.dtype)
+    if across == 1:
+        _along(raw, matrix, vector, out)
+    else:
+        _down(raw, matrix, vector, out)
+    return out
+
+
+def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
+    """`numpy.matmul` of a matrix and a vector."""
+    if not isinstance(x, GridView) or not isinstance(y, GridView) or options:
+        return None
+    if x.ndim + y.ndim != 3 or 0 in (x.ndim, y.ndim):
+        return None
+    return raw.call("matmul", _flat, (x, y), {})
+
+
+def _flat(raw: Raw, x: GridView, y: GridView) -> GridView | None:
+    if x.dtype != y.dtype or x.shape[-1] != y.shape[0]:
+        return None
+    if x.ndim == 1:
+        found = product(raw, x.through(lambda a: a[None, :]), y)
+    else:
+        found = product(raw, x, y.through(lambda a: a[:, None]))
+    return None if found is None else found.through(lambda a: a.reshape(-1))
+
+
+def _along(raw: Raw, matrix: GridView, vector: GridView, out: GridView) -> None:
+    count, length = matrix.shape
+    offset, (step, _) = matrix.elements()
+    begin, _ = vector.elements()
+    fours = not any([n % 4 for n in (offset, begin, step, length)])
+    groups = (-(-count // vectors.AT_ONCE),)
+    text = vectors.vector_text(out.dtype)
+    operands = (matrix, vector, out)
+    numbers = (count, length, step, offset, begin, int(fours))
+    raw.run(text, _ALONG, groups, vectors.THREADS, *operands, *numbers)
+
+
+def _down(raw: Raw, matrix: GridView, vector: GridView, out: GridView) -> None:
+    count, length = matrix.shape
+    offset, (_, step) = matrix.elements()
+    begin, _ = vector.elements()
+    side, turns = -(-count // vectors.ABREAST), -(-length // vectors.TURN)
+    parts = parts_of(side, raw.backend.limits.units * GROUPS, turns)
+    part = -(-turns // parts) * vectors.TURN
+    parts = -(-length // part)
+    text = vectors.vector_text(out.dtype)
+    sums = out
+    if parts > 1:
+        wide = np.dtype(np.float64 if out.dtype.itemsize == 8 else np.float32)
+        sums = raw.new((parts, count), wide)
+    operands = (matrix, vector, out, sums)
+    numbers = (length, count, step, offset, begin, part)
+    raw.run(text, _DOWN, (side * parts,), vectors.THREADS, *operands, *numbers)
+    if parts > 1:
+        ended = (-(-count // vectors.THREADS),)
+        raw.run(text, _ADDED, ended, vectors.THREADS, sums, out, count, parts)
+
+
+TABLE: Mapping[str, Callable[..., GridView | None]] = {"matmul": _matmul}
+"""Functions by the name of their rows."""
