@@ -7,7 +7,15 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dcarray.backends.cuda import copying, drawing, picking, pooling, rows, vectors
+from dcarray.backends.cuda import (
+    copying,
+    drawing,
+    picking,
+    pooling,
+    rows,
+    solvers,
+    vectors,
+)
 from dcarray.backends.cuda.raw import Raw
 from dcarray.backends.grid import GridView
 from dcarray.ops import neural as ops
@@ -211,3 +219,41 @@ def test_places_in_an_ordered_axis(raw: Raw) -> None:
     row = picking.TABLE["searchsorted"]
     got = get(row(raw, put(raw, host), put(raw, values)))
     assert np.array_equal(got, np.searchsorted(host, values))
+
+
+def solved(raw: Raw, call: Any, *hosts: Any, **options: Any) -> Any:
+    """A kernel for small matrices, and whether it met one that it cannot take."""
+    flag = np.zeros(1, np.int32)
+    options["flag"] = flag.ctypes.data
+    got = get(call(raw, *[put(raw, x) for x in hosts], **options))
+    return got, bool(flag[0])
+
+
+@pytest.mark.parametrize("side", [5, 29])
+def test_small_matrices(raw: Raw, side: int) -> None:
+    a = RNG.standard_normal((2, side, side))
+    b = RNG.standard_normal((2, side, 3 if side > 5 else 40))
+    got, wrong = solved(raw, solvers._eliminated, a, b)
+    np.testing.assert_allclose(got, np.linalg.solve(a, b), rtol=1e-9, atol=1e-9)
+    assert not wrong
+    got, wrong = solved(raw, solvers._eliminated, a, a, what="inv")
+    np.testing.assert_allclose(got, np.linalg.inv(a), rtol=1e-9, atol=1e-9)
+    assert not wrong
+    got, _ = solved(raw, solvers._eliminated, a, a, what="slogdet")
+    np.testing.assert_allclose(got, np.linalg.slogdet(a), rtol=1e-9, atol=1e-9)
+    got, _ = solved(raw, solvers._eliminated, a, a, what="det")
+    np.testing.assert_allclose(got, np.linalg.det(a), rtol=1e-9)
+    positive = a @ a.mT + np.eye(side)
+    got, wrong = solved(raw, solvers._factored, positive)
+    np.testing.assert_allclose(got, np.linalg.cholesky(positive), rtol=1e-9)
+    assert not wrong
+
+
+def test_matrices_that_cannot_be_had(raw: Raw) -> None:
+    a = np.ones((2, 24, 24), np.float32)
+    a[0] = np.eye(24)[::-1]
+    assert solved(raw, solvers._eliminated, a, a, what="inv")[1]
+    assert solved(raw, solvers._factored, a)[1]
+    signs, sizes = solved(raw, solvers._eliminated, a, a, what="slogdet")[0]
+    assert list(signs) == [1, 0]
+    assert list(sizes) == [0, -np.inf]

@@ -14,15 +14,19 @@ from dcarray.backends.cuda import (
     picking,
     pooling,
     rows,
+    solvers,
     sorting,
+    transforms,
     vectors as products,
 )
 from dcarray.backends.cuda.kernels import (
     choosing,
+    elimination,
     folding,
     halving,
     pooling as windows,
     rows as normal,
+    scaling,
     scanning,
     vectors,
     ziggurats,
@@ -41,6 +45,7 @@ needs_nvrtc = pytest.mark.skipif(
 
 FOLDS = [rows._ROWS, rows._COLUMNS, rows._MERGED, rows._MERGED_BY_GROUP]
 F2, F4, F8, I8 = map(np.dtype, ("f2", "f4", "f8", "i8"))
+TILE = elimination.Tile(8, 4, 1)
 TEXTS = {
     "scan": (scanning.scan_text("cumulative_sum", F2, F4), [rows._SCAN]),
     "place": (folding.place_text(F2, True), FOLDS),
@@ -67,6 +72,12 @@ TEXTS = {
         windows.maxima_gradient_text(F4, (3, 2), (1, 3), (1, 0)),
         [pooling._RETURNED],
     ),
+    "cholesky": (elimination.cholesky_text(F4, TILE), [solvers._CHOLESKY]),
+    "eliminate": (
+        elimination.elimination_text(F8, TILE, "solve"),
+        [solvers._ELIMINATE],
+    ),
+    "scale": (scaling.scale_text(F4), [transforms._SCALE]),
     "steady": (choosing.steady_text(F4), [sorting._STEADY]),
 }
 

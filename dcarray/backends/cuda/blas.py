@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,8 +24,9 @@ from .driver import runtime
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
+    from .raw import Raw
 
-__all__ = ["Blas"]
+__all__ = ["TABLE", "Blas"]
 
 
 class _Kind(NamedTuple):
@@ -46,6 +48,16 @@ KINDS = {
     "complex64": _Kind(4, SINGLE, "<c8"),
     "complex128": _Kind(5, 70, "<c16"),
 }
+
+_POINTER, _INT, _LONG = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
+GEMM = (
+    *(_INT, _INT, _INT, _INT, _INT, _POINTER),
+    *(_POINTER, _INT, _INT, _LONG),
+    *(_POINTER, _INT, _INT, _LONG),
+    *(_POINTER, _POINTER, _INT, _INT, _LONG),
+    *(_INT, _INT, _INT),
+)
+"""Types of what cublasGemmStridedBatchedEx takes behind the handle."""
 
 NOT_TURNED, TURNED = 0, 1
 DEFAULT = -1
@@ -75,29 +87,21 @@ class _Plan(NamedTuple):
 
     Attributes
     ----------
-    first, second : _Matrix
     starts : list of tuple of int
         Where the operands of each call begin, in bytes.
-    sizes : tuple of int
-        What cuBLAS calls m, n and k.
-    data : int
-    one, zero : ctypes buffer
-        Alpha and beta.
-    rest : tuple of int
-        What follows the result: its rows, its step, matrices of a call, and how.
+    arguments : tuple
+        Of all calls, as C has them: making them takes longer than the call.
+    pointers : tuple of c_void_p
+        Those among the arguments for the second operand, the first one and the result,
+        which differ from call to call.
     nbytes : int
         Of the result of one call.
     layout : Layout
     """
 
-    first: _Matrix
-    second: _Matrix
     starts: list[tuple[int, int]]
-    sizes: tuple[int, int, int]
-    data: int
-    one: Any
-    zero: Any
-    rest: tuple[int, ...]
+    arguments: tuple[Any, ...]
+    pointers: tuple[ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     nbytes: int
     layout: Layout
 
@@ -157,21 +161,18 @@ class Blas:
             plan = self._plans[key] = _plan(x, y, precision) or REFUSED
         if plan is REFUSED:
             return None
-        first, second, starts = plan.first, plan.second, plan.starts
         with self._lock:
             if not self._opened():
                 return None
             memory = self._backend.allocate(plan.layout.size * x.dtype.itemsize)
             self._begin(x, y)
             gemm, handle, target = self._gemm, self._handle, memory.pointer
-            for here, there in starts:
-                # Rows of ours are columns of cuBLAS: it computes y.T @ x.T.
-                status = gemm(
-                    *(handle, second.turned, first.turned, *plan.sizes, plan.one),
-                    *(y.memory.pointer + there, plan.data, second.leading, second.step),
-                    *(x.memory.pointer + here, plan.data, first.leading, first.step),
-                    *(plan.zero, target, plan.data, *plan.rest),
-                )
+            second, first, result = plan.pointers
+            for here, there in plan.starts:
+                second.value = y.memory.pointer + there
+                first.value = x.memory.pointer + here
+                result.value = target
+                status = gemm(handle, *plan.arguments)
                 if status:
                     self._check(status)
                 target += plan.nbytes
@@ -219,11 +220,21 @@ def _plan(x: GridView, y: GridView, precision: str) -> _Plan | None:
     if compute == SINGLE and precision == "tf32":
         compute = TENSOR
     one, zero = _factors(kind.scale)
+    pointers = (ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p())
+    # Rows of ours are columns of cuBLAS: it computes y.T @ x.T.
+    given = (
+        *(second.turned, first.turned, n, m, k, one),
+        *(pointers[0], kind.data, second.leading, second.step),
+        *(pointers[1], kind.data, first.leading, first.step),
+        *(zero, pointers[2], kind.data, n, m * n),
+        *(count, compute, DEFAULT),
+    )
+    arguments = [
+        of(x) if type(x) is int else x for of, x in zip(GEMM, given, strict=True)
+    ]
     return _Plan(
-        *(first, second, starts, (n, m, k), kind.data, one, zero),
-        rest=(n, m * n, count, compute, DEFAULT),
-        nbytes=count * m * n * size,
-        layout=Layout.dense((*batch, m, n), size),
+        *(starts, tuple(arguments), pointers, count * m * n * size),
+        Layout.plain_for((*batch, m, n), size),
     )
 
 
@@ -300,14 +311,10 @@ def _matrix(
 
 @cache
 def _factors(scale: str) -> tuple[Any, Any]:
-    """1 and 0, where cuBLAS reads them."""
-    size = np.dtype(scale).itemsize
-    return tuple(  # type: ignore[return-value]
-        [
-            ctypes.create_string_buffer(np.array(number, scale).tobytes(), size)
-            for number in (1, 0)
-        ]
-    )
+    """The addresses of 1 and 0, where cuBLAS reads them."""
+    numbers = np.array([1, 0], scale)
+    addresses = [numbers[k:].ctypes.data_as(ctypes.c_void_p) for k in range(2)]
+    return addresses[0], addresses[1]  # they keep the numbers
 
 
 @cache
@@ -321,15 +328,24 @@ def _library() -> Any:
         library = ctypes.CDLL(name)
     except OSError:
         return None
-    pointer, number, long = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
-    library.cublasCreate_v2.argtypes = (pointer,)
-    library.cublasSetStream_v2.argtypes = (pointer, pointer)
-    library.cublasSetWorkspace_v2.argtypes = (pointer, pointer, ctypes.c_size_t)
-    library.cublasGemmStridedBatchedEx.argtypes = (
-        *(pointer, number, number, number, number, number, pointer),
-        *(pointer, number, number, long),
-        *(pointer, number, number, long),
-        *(pointer, pointer, number, number, long),
-        *(number, number, number),
-    )
+    library.cublasCreate_v2.argtypes = (ctypes.c_void_p,)
+    library.cublasSetStream_v2.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+    workspace = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+    library.cublasSetWorkspace_v2.argtypes = workspace
     return library
+
+
+def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
+    """`numpy.matmul` of arrays of one dtype; None for all else."""
+    if options or type(x) is not GridView or type(y) is not GridView:
+        return None
+    first, second = x.layout.shape, y.layout.shape
+    if len(first) < 2 or len(second) < 2:
+        return vectors.TABLE["matmul"](raw, x, y)
+    if first[-1] != second[-2] or x.dtype != y.dtype or 0 in first or 0 in second:
+        return None
+    return raw.backend._blas.product(x, y)
+
+
+TABLE: Mapping[str, Callable[..., GridView | None]] = {"matmul": _matmul}
+"""Functions by the name of their rows."""

@@ -30,6 +30,8 @@ class Capture:
         Blocks that are read, by identity.
     workspace : Block or None
         Memory for cuBLAS.
+    kept : list
+        What else has to live as long as the graph.
     """
 
     def __init__(self, device: str) -> None:
@@ -37,6 +39,7 @@ class Capture:
         self.workspace: Block | None = None
         self.own: dict[int, Block] = {}
         self.others: dict[int, Block | Borrowed] = {}
+        self.kept: list[Any] = []
 
     def use(self, block: Block | Borrowed, is_written: bool) -> None:
         """A kernel or a copy uses a block.
@@ -84,6 +87,7 @@ class Graph:
         self._handle = handle
         self.own = capture.own
         self.others = capture.others
+        self._kept = capture.kept
 
     def launch(self) -> None:
         """Run it on the current stream.

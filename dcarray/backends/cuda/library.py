@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ...errors import UnsupportedError
 from ..grid.library import GridLibrary
 from ..grid.views import GridView
-from . import transforms
+from . import decomposing, transforms
 from .attention import TABLE as ATTENDED
+from .blas import TABLE as MULTIPLIED
 from .convolution import TABLE as CONVOLVED
 from .drawing import TABLE as DRAWN
 from .driver import failure, failures
@@ -23,23 +24,29 @@ from .picking import TABLE as PICKED
 from .pooling import INDEXED
 from .raw import Raw
 from .rows import TABLE as ROWS
+from .solvers import TABLE as SOLVED
 from .sorting import TABLE as SORTED
-from .vectors import TABLE as VECTORS
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
 
 __all__ = ["CudaLibrary", "product"]
 
-OWN = {**ROWS, **INDEXED, **PICKED, **SORTED, **CONVOLVED, **ATTENDED, **DRAWN, **VECTORS}
-"""Rows of our own; each may say by None that the grid's kernels are to compute it."""
-
-SOLVERS = (
-    *("cholesky", "det", "eigh", "eigvalsh", "inv", "pinv"),
-    *("qr", "slogdet", "solve", "svd"),
-)
-
 Row = Callable[..., Any]
+
+OWN: Mapping[str, Row] = {
+    **ROWS,
+    **INDEXED,
+    **PICKED,
+    **SORTED,
+    **CONVOLVED,
+    **ATTENDED,
+    **DRAWN,
+    **MULTIPLIED,
+    **SOLVED,
+    **transforms.TABLE,
+}
+"""Rows of our own; each may say by None that another one is to compute it."""
 
 
 class CudaLibrary(Mapping[str, Callable[..., Any]]):
@@ -58,6 +65,10 @@ class CudaLibrary(Mapping[str, Callable[..., Any]]):
         own = OWN.get(name)
         if own is not None:
             return partial(self._own, name, own)
+        return self._other(name)
+
+    def _other(self, name: str) -> Row:
+        """Without those of our own."""
         row = _table().get(name)
         if row is None:
             return self._grid[name]
@@ -70,7 +81,7 @@ class CudaLibrary(Mapping[str, Callable[..., Any]]):
         else:
             found = row(self._raw, *operands, **options)
         if found is None:
-            return self._grid[name](*operands, **options)
+            return self._other(name)(*operands, **options)
         if type(found) is tuple:
             return tuple([(x.memory, x.layout, x.dtype) for x in found])
         return ((found.memory, found.layout, found.dtype),)
@@ -111,7 +122,4 @@ def product(backend: CudaBackend, x: GridView, y: GridView) -> GridView:
 
 @cache
 def _table() -> Mapping[str, Row]:
-    import cupy
-
-    found: dict[str, Row] = transforms.rows()
-    return found | {f"linalg.{name}": getattr(cupy.linalg, name) for name in SOLVERS}
+    return {**transforms.rows(), **decomposing.rows()}

@@ -60,7 +60,7 @@ class Turn(NamedTuple):
 
 
 def _head(size: int) -> str:
-    return _HEAD % ("short" if size == 2 else "int")
+    return _HEAD % ("short" if size == 2 else "int", WORDS, THREADS)
 
 
 def turn_text(turn: Turn) -> str:
@@ -81,8 +81,8 @@ def two_turns_text(first: Turn, second: Turn) -> str:
 _HEAD = """\
 typedef unsigned int word;
 typedef unsigned %s element;
-constexpr int PAIR = 4 / sizeof(element), WORDS = 2048, THREADS = 256;
-constexpr int ROOM = WORDS + 512;
+constexpr int PAIR = 4 / sizeof(element), WORDS = %d, THREADS = %d;
+constexpr int ROOM = WORDS + WORDS / 4;
 template <typename T, int N> struct alignas(N * sizeof(T)) Several { T at[N]; };
 
 template <int COLUMN, int READS, int WRITES>

@@ -1,0 +1,231 @@
+"""Plans of cuFFT, made once for each way in which transforms lie, and called directly.
+
+CuPy's own way to them takes longer than a transform of a million numbers, copies what
+does not lie along the last axis, and refuses to be captured.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import LaunchError
+from ..grid.views import GridView
+
+if TYPE_CHECKING:
+    from .backend import CudaBackend
+
+__all__ = ["Fourier", "Lies"]
+
+CODES = {
+    "fF": 0x2A,
+    "Ff": 0x2C,
+    "FF": 0x29,
+    "dD": 0x6A,
+    "Dd": 0x6C,
+    "DD": 0x69,
+}
+"""cufftType by the dtypes of what goes in and of what comes out."""
+
+NAMES = {
+    "fF": "cufftExecR2C",
+    "Ff": "cufftExecC2R",
+    "FF": "cufftExecC2C",
+    "dD": "cufftExecD2Z",
+    "Dd": "cufftExecZ2D",
+    "DD": "cufftExecZ2Z",
+}
+
+MOST = 64
+"""Plans that are kept."""
+
+REFUSED: Any = ()
+"""In the place of a plan that cuFFT does not make."""
+
+
+class Lies(NamedTuple):
+    """How far the elements of one transform, and the transforms, lie apart, counted in
+    elements."""
+
+    step: int
+    apart: int
+
+
+class _Plan:
+    """A plan of cuFFT's, destroyed with the object.
+
+    Attributes
+    ----------
+    handle : int
+    nbytes : int
+        Of the memory that a call needs besides.
+    """
+
+    __slots__ = ("_destroy", "execute", "handle", "nbytes")
+
+    def __init__(self, library: Any, kind: str, handle: int, nbytes: int) -> None:
+        self._destroy: Callable[[int], Any] = library.cufftDestroy
+        self.execute = getattr(library, NAMES[kind])
+        self.handle = handle
+        self.nbytes = nbytes
+
+    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not is_ending():
+            self._destroy(self.handle)
+
+
+class Fourier:
+    """cuFFT on one device.
+
+    Parameters
+    ----------
+    backend : CudaBackend
+    """
+
+    def __init__(self, backend: CudaBackend) -> None:
+        self._backend = backend
+        self._plans: dict[Any, Any] = {}
+        self._lock = threading.Lock()
+
+    def run(
+        self,
+        source: GridView,
+        target: GridView,
+        lengths: Sequence[int],
+        count: int,
+        lies: tuple[Lies, Lies] | None = None,
+        inverse: bool = False,
+    ) -> bool:
+        """Transform; whether cuFFT can.
+
+        Parameters
+        ----------
+        source : GridView
+            Of the real inverse transform it is overwritten.
+        target : GridView
+        lengths : sequence of int
+            Of a transform, along up to three axes.
+        count : int
+            Transforms.
+        lies : pair of Lies, optional
+            Of the source and the target, for transforms along one axis; both are dense
+            otherwise.
+        inverse : bool
+
+        Raises
+        ------
+        LaunchError
+            cuFFT failed.
+        """
+        library = _library()
+        if library is None:
+            return False
+        backend = self._backend
+        kind = source.dtype.char + target.dtype.char
+        key = (kind, *lengths, count, lies)
+        with self._lock:
+            backend._enter()
+            plan = self._plans.get(key)
+            if plan is None:
+                self._make_room()
+                plan = _planned(library, kind, lengths, count, lies)
+                self._plans[key] = plan
+            if plan is REFUSED:
+                return False
+            stream = self._begin(source, target, plan)
+            handle = plan.handle
+            status = library.cufftSetStream(handle, stream)
+            if plan.nbytes:
+                area = backend.allocate(plan.nbytes)
+                status = status or library.cufftSetWorkArea(handle, area.pointer)
+            given = (
+                source.memory.pointer + source.layout.offset,
+                target.memory.pointer + target.layout.offset,
+            )
+            if source.dtype == target.dtype:
+                status = status or plan.execute(handle, *given, 1 if inverse else -1)
+            else:
+                status = status or plan.execute(handle, *given)
+        if status:
+            raise LaunchError(
+                "cuFFT failed", device=backend.device, code=f"cufft {status}"
+            )
+        return True
+
+    def _make_room(self) -> None:
+        """Destroy the oldest plan where there are many, once no transform runs."""
+        backend = self._backend
+        if len(self._plans) >= MOST and not backend.is_capturing:
+            backend.synchronize()
+            del self._plans[next(iter(self._plans))]
+
+    def _begin(self, source: GridView, target: GridView, plan: _Plan) -> int:
+        """The address of the current stream, which may use the memory."""
+        streams = self._backend.streams
+        stream = streams.current
+        if streams.several:
+            with streams.entered():
+                streams.use(source.memory, False, stream)
+                streams.use(target.memory, True, stream)
+        if stream.capture is not None:
+            stream.capture.kept.append(plan)
+        return stream.pointer
+
+
+def _planned(
+    library: Any,
+    kind: str,
+    lengths: Sequence[int],
+    count: int,
+    lies: tuple[Lies, Lies] | None,
+) -> Any:
+    handle = ctypes.c_int()
+    if library.cufftCreate(ctypes.byref(handle)):
+        return REFUSED
+    nbytes = ctypes.c_size_t()
+    rank = len(lengths)
+    sizes = (ctypes.c_longlong * rank)(*lengths)
+    inside, outside = lies or (Lies(1, 0), Lies(1, 0))
+    embedded = None if lies is None else sizes
+    status = library.cufftSetAutoAllocation(handle, 0) or library.cufftMakePlanMany64(
+        *(handle, rank, sizes),
+        *(embedded, *inside, embedded, *outside),
+        *(CODES[kind], count, ctypes.byref(nbytes)),
+    )
+    plan = _Plan(library, kind, handle.value, nbytes.value)
+    return REFUSED if status else plan
+
+
+@cache
+def _library() -> Any:
+    """CuPy's own cuFFT; None where it is not to be found."""
+    try:
+        from cupy.cuda import cufft
+
+        major = cufft.getVersion() // 1000
+        name = f"cufft64_{major}.dll" if os.name == "nt" else f"libcufft.so.{major}"
+        library = ctypes.CDLL(name)
+    except (ImportError, OSError):
+        return None
+    pointer, number, long = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
+    library.cufftCreate.argtypes = (pointer,)
+    library.cufftDestroy.argtypes = (number,)
+    library.cufftSetAutoAllocation.argtypes = (number, number)
+    library.cufftSetStream.argtypes = (number, pointer)
+    library.cufftSetWorkArea.argtypes = (number, pointer)
+    library.cufftMakePlanMany64.argtypes = (
+        *(number, number, pointer),
+        *(pointer, long, long, pointer, long, long),
+        *(number, long, pointer),
+    )
+    for kind, name in NAMES.items():
+        function = getattr(library, name)
+        function.argtypes = (number, pointer, pointer)
+        if kind[0] == kind[1]:
+            function.argtypes += (number,)
+    return library
