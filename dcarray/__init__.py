@@ -8,6 +8,7 @@ The names stand in `dcarray.namespace`, which is loaded when the first one is as
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -17,6 +18,11 @@ import numpy  # noqa: F401 - always needed, and loaded here so that nothing wait
 
 if TYPE_CHECKING:
     from .namespace import *  # noqa: F403
+
+if os.environ.get("DCARRAY_PURE", "0") not in ("", "0"):
+    from .core import use_sources
+
+    use_sources()
 
 _SPECIAL = (
     "__all__",

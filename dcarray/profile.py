@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from types import TracebackType
 
-__all__ = ["Event", "count", "counters", "emit", "is_active", "profile"]
+__all__ = ["Event", "collectors", "count", "counters", "emit", "is_active", "profile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,14 @@ class Event:
 counters: Counter[str] = Counter()
 """Totals since the process began, by event kind."""
 
-_open: list[profile] = []
+collectors: list[profile] = []
+"""The profiles that are open."""
 _lock = threading.Lock()
 
 
 def is_active() -> bool:
     """Whether somebody collects events."""
-    return bool(_open)
+    return bool(collectors)
 
 
 def count(kind: str, amount: int = 1) -> None:
@@ -69,7 +70,7 @@ def count(kind: str, amount: int = 1) -> None:
 def emit(event: Event) -> None:
     """Count an event, and hand it to every open profile."""
     counters[event.kind] += 1
-    for collector in _open:
+    for collector in collectors:
         collector.events.append(event)
 
 
@@ -93,7 +94,7 @@ class profile:
     def __enter__(self) -> profile:
         self._start = time.perf_counter()
         with _lock:
-            _open.append(self)
+            collectors.append(self)
         return self
 
     def __exit__(
@@ -103,7 +104,7 @@ class profile:
         trace: TracebackType | None,
     ) -> None:
         with _lock:
-            _open.remove(self)
+            collectors.remove(self)
         self.seconds += time.perf_counter() - self._start
 
     def of_kind(self, kind: str) -> list[Event]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..array import DeviceArray
 from ..backends.base import Memory
-from ..backends.buffer import Buffer
+from ..backends.buffer import Buffer, device_buffer
 from ..backends.exchange import Capturing
 from ..backends.registry import Device, backend_for
 from ..config import Settings, current
@@ -229,8 +229,8 @@ class _Captured:
         results = []
         for memory, low, nbytes, layout, dtype in self._outputs:
             try:
-                made = Buffer.of_device(
-                    backend, backend.allocate(nbytes or 1), nbytes or 1
+                made = device_buffer(
+                    backend.device, backend.allocate(nbytes or 1), nbytes or 1
                 )
             except OutOfMemoryError:
                 made = recover.empty(nbytes or 1, str(device))

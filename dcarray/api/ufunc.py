@@ -9,10 +9,9 @@ import numpy as np
 from ..array import DeviceArray, calls, indexing, reductions
 from ..array.fallback import call_numpy, on_host
 from ..array.methods import plain
-from ..array.quick import record_quickly
+from ..array.quick import at_once, record_quickly
 from ..array.state import is_foreign
 from ..backends.registry import AUTO
-from ..config import current
 from ..ops.elementwise import BY_UFUNC
 from ..ops.reduction import (
     ALL,
@@ -35,7 +34,6 @@ from .folding import FOLDABLE, folded
 __all__ = ["Contraction", "UFunc"]
 
 _missing: Any = np._NoValue
-_new = object.__new__
 
 _REDUCTIONS: dict[np.ufunc, Op] = {
     np.add: SUM,
@@ -119,37 +117,10 @@ class UFunc(metaclass=_Kind):
     def __call__(self, *operands: Any, **keywords: Any) -> Any:
         """Apply the function, see the class."""
         if not keywords and len(operands) == self.nin:
-            # The short way, for small arrays of the host: one NumPy call, wrapped.
-            limit = current().eager_below
-            device: Any = None
-            hosts: list[Any] = []
-            for x in operands:
-                kind = type(x)
-                if kind is DeviceArray:
-                    host = x._host
-                    if host is None or host.size >= limit:
-                        break
-                    if device is not None and device is not x._device:
-                        break
-                    device = x._device
-                    hosts.append(host)
-                elif kind is float or kind is int:
-                    hosts.append(x)
-                else:
-                    break
-            else:
-                if device is not None:
-                    result = self.numpy(*hosts)
-                    if type(result) is np.ndarray:
-                        made = _new(DeviceArray)
-                        made._host = result
-                        made._binding = made._view = None
-                        made._device = device
-                        made._locked = False
-                        return made
-                    return calls.wrap(DeviceArray, result, device)
-                return calls.wrap(DeviceArray, self.numpy(*operands))
-            if device is not None or type(operands[0]) is DeviceArray:
+            made = at_once(DeviceArray, self.numpy, operands)
+            if made is not None:
+                return made
+            if type(operands[0]) is DeviceArray or type(operands[-1]) is DeviceArray:
                 made = self._quickly(operands)
                 if made is not None:
                     return made

@@ -18,7 +18,7 @@ from ..errors import DTypeError
 from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import counting, errstate, execute, graph, recover
 from ..lazy.callers import user_place
-from ..lazy.graph import Read, Value, View
+from ..lazy.graph import Read, Value, View, value_of
 from ..lazy.record import record
 from ..ops.elementwise import CAST, LESS, POWER, WHERE
 from ..ops.reduction import ANY
@@ -132,7 +132,7 @@ def _refuse_negative(cls: type[Array], exponent: Any) -> None:
         buffer, reduced = execute.reduce(
             below.value, view, ending, device, 0, user_place()
         )
-        found = cls._of_value(Value(reduced.kept, device, buffer=buffer))
+        found = cls._of_value(value_of(reduced.kept, device, None, 0, buffer))
         negative = bool(found._array().any())
     else:
         negative = bool(np.any(np.less(exponent, 0)))

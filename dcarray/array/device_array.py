@@ -217,11 +217,8 @@ class DeviceArray(Picking):
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
-    def __getitem__(self, key: Any) -> Any:
-        return indexing.get_item(self, key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        indexing.set_item(self, key, value)
+    __getitem__ = indexing.get_item
+    __setitem__ = indexing.set_item
 
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:

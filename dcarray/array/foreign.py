@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backends.buffer import Buffer
+from ..backends.buffer import device_buffer
 from ..backends.exchange import Exchanging
 from ..backends.registry import Device, backend_for, counted, device_of
 from . import capsule
@@ -56,7 +56,7 @@ def taken(cls: type[ArrayState], x: Any, device: Device) -> Any:
     is_locked = is_jax or capsule.is_read_only(given)
     memory, layout, dtype = backend.taken(given)
     check_dtype(dtype, device)
-    buffer = Buffer.of_device(backend_for(str(device)), memory, memory.nbytes)
+    buffer = device_buffer(device.label, memory, memory.nbytes)
     made = cls._of_buffer(buffer, layout, dtype, device)
     if is_locked:
         made._locked = True

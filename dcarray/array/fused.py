@@ -12,13 +12,13 @@ from ..config import current
 from ..dtypes import DType
 from ..lazy import errstate, execute
 from ..lazy.callers import user_place
-from ..lazy.graph import Value
+from ..lazy.graph import value_of
 from ..lazy.record import record
 from ..ops import elementwise as ops
 from ..ops.reduction import ALL, ANY, PROD, SUM
 from ..ops.spec import Op, Signature
 from . import calls
-from .state import ArrayState
+from .state import ArrayState, showing
 
 __all__ = [
     "accumulator_dtype",
@@ -164,7 +164,7 @@ def fused(
     finally:
         shown.binding = binding
     view = reduced.kept if keep else reduced.dropped
-    return cls._of_value(Value(view, x._device, buffer=buffer))
+    return showing(cls, value_of(view, x._device, None, 0, buffer))
 
 
 def count_of(x: ArrayState, axes: tuple[int, ...]) -> int:

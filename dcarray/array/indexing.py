@@ -19,9 +19,13 @@ from ..ops.indexing import ADD_AT, GET, PUT, Slot
 from ..ops.spec import Signature
 from . import calls
 from .kept import number_of, sliced
+from .operands import wrap
 from .state import ArrayState, is_writeable
 
 __all__ = ["add_at", "get_item", "set_item"]
+
+
+_ndarray = np.ndarray
 
 
 def get_item(x: ArrayState, key: Any) -> Any:
@@ -31,9 +35,9 @@ def get_item(x: ArrayState, key: Any) -> Any:
         host = x._settled()
     if host is not None and _is_simple(key):
         result = host[key]
-        if type(result) is np.ndarray:
+        if type(result) is _ndarray:
             return x._host_sibling(result)
-        return calls.wrap(type(x), result, x._device)
+        return wrap(type(x), result, x._device)
     if host is None and x._device.kind not in _ON_HOST and _is_simple(key):
         view = sliced(x, key, _basic_view)
         return view if view.ndim else _element(x, view)
@@ -198,17 +202,15 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         if kind is int or kind is float or isinstance(value, np.generic):
             x._writable_array()[key] = value
             return
-        if (
-            isinstance(value, ArrayState)
-            and value._host is not None
-            and value._device is x._device
-        ):
-            # Looking whether it is the same memory takes as long as copying 4096 items.
-            other = value._host
-            large = other.size > 4096 and value._binding is x._binding
-            if not large or not _is_same_memory(host[key], other):
-                x._writable_array()[key] = other
-            return
+        if isinstance(value, ArrayState):
+            other = value
+            stored = other._host
+            if stored is not None and other._device is x._device:
+                # Looking for the same memory takes as long as copying 4096 items.
+                large = stored.size > 4096 and other._binding is x._binding
+                if not large or not _is_same_memory(host[key], stored):
+                    x._writable_array()[key] = stored
+                return
     _common_device(x, key, "__setitem__")
     named = x._device.kind not in ("auto", "cpu")
     key, basic = _normalised(_with_numbers(key), x._device if named else None)

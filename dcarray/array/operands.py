@@ -10,9 +10,11 @@ import numpy as np
 from ..backends.registry import AUTO, Device
 from ..config import current
 from ..lazy import graph
-from .state import NUMBERS, ArrayState
+from .state import NUMBERS, ArrayState, of_host
 
 __all__ = ["as_host", "as_operand", "device_of", "wrap"]
+
+_ndarray, _generic = np.ndarray, np.generic
 
 Array = TypeVar("Array", bound=ArrayState)
 
@@ -23,11 +25,13 @@ def wrap(cls: type[Array], result: Any, device: Device = AUTO) -> Any:
     Tuples and lists are wrapped item by item; what is no array stays.
     """
     kind = type(result)
-    if kind is np.ndarray:
+    if kind is _ndarray:
         if result.ndim == 0 and current().scalars == "numpy":
             return result[()]
-        return cls._of_host(result, device)
-    if isinstance(result, np.generic):
+        if device.is_named:
+            return cls._of_host(result, device)
+        return of_host(cls, result, device)
+    if isinstance(result, _generic):
         if current().scalars == "numpy":
             return result
         return cls._of_host(np.asarray(result), device)

@@ -26,14 +26,13 @@ from .quick import (
     record_quickly,
     updated_on_device,
 )
-from .state import ArrayState, is_writeable
+from .state import ArrayState, is_writeable, of_host
 
 __all__ = ["Operators"]
 
 _Function = Callable[[Any, Any], Any]
 _ndarray = np.ndarray
-_current = current
-_object_new = object.__new__
+
 
 PRIORITY = 1000.0
 """Of arrays, before other libraries' types."""
@@ -62,7 +61,7 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
         else:
             a = x._settled()
     if a is not None:
-        limit = _current().eager_below
+        limit = current().eager_below
         if a.size < limit:
             b = _small(x, other, limit)
             if b is not None:
@@ -80,7 +79,7 @@ def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     if a is None:
         a = x._settled()
     if a is not None:
-        limit = _current().eager_below
+        limit = current().eager_below
         if a.size < limit:
             b = _small(x, other, limit)
             if b is not None:
@@ -98,7 +97,7 @@ def _unary(x: ArrayState, op: Op, function: Callable[[Any], Any]) -> Any:
     a = x._host
     if a is None:
         a = x._settled()
-    if a is not None and a.size < _current().eager_below:
+    if a is not None and a.size < current().eager_below:
         return _wrapped(x, function(a))
     made = record_quickly(op, x)
     return elementwise(type(x), op, (x,)) if made is None else made
@@ -109,10 +108,13 @@ def _small(x: ArrayState, other: Any, limit: int) -> Any:
     kind = type(other)
     if kind is float or kind is int or kind in SCALARS:
         return other
-    if kind is type(x) and other._device is x._device:
-        b = other._host
+    if kind is type(x):
+        y = other
+        if y._device is not x._device:
+            return None
+        b = y._host
         if b is None:
-            b = other._settled()
+            b = y._settled()
         if b is not None and b.size < limit:
             return b
     return None
@@ -121,12 +123,7 @@ def _small(x: ArrayState, other: Any, limit: int) -> Any:
 def _wrapped(x: ArrayState, result: Any) -> Any:
     """What NumPy returned, on the label of ``x``."""
     if type(result) is _ndarray:
-        made = _object_new(type(x))
-        made._host = result
-        made._binding = made._view = None
-        made._device = x._device
-        made._locked = False
-        return made
+        return of_host(type(x), result, x._device)
     return wrap(type(x), result, x._device)
 
 
@@ -147,7 +144,7 @@ def _slowly(
 def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     a = x._host
     if a is not None:
-        limit = _current().eager_below
+        limit = current().eager_below
         if a.size < limit:
             b = _small(x, other, limit)
             if b is not None:
@@ -164,7 +161,7 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
             return x
     if _refuses(other):
         return NotImplemented
-    if a is not None and a.size < _current().eager_below and a.flags.writeable:
+    if a is not None and a.size < current().eager_below and a.flags.writeable:
         b = other
         if isinstance(other, ArrayState):
             common_device((x._device, other._device), op.name)
@@ -197,7 +194,7 @@ def _power(x: ArrayState, other: Any, in_place: bool = False) -> Any:
             simpler = ops.SQRT
     if simpler is not None and x.dtype.kind in "biufc":
         host = x._host
-        if host is None or host.size >= _current().eager_below:
+        if host is None or host.size >= current().eager_below:
             return elementwise(type(x), simpler, (x,), out=x if in_place else None)
     if in_place:
         return _in_place(x, ops.POWER, operator.ipow, other)

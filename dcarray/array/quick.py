@@ -11,21 +11,25 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..backends.registry import Device, when_removed
+from ..backends.registry import AUTO, Device, when_removed
 from ..config import current
 from ..dtypes import is_recordable
-from ..lazy import counting, errstate, execute
 from ..lazy.callers import Place, user_place
+from ..lazy.counting import within_bounds
+from ..lazy.errstate import IMMEDIATE, capture
+from ..lazy.execute import evaluate
 from ..lazy.graph import Form, Value, View
 from ..lazy.record import as_scalar, converted, form_of, written, written_one
 from ..ops.elementwise import POWER
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
 from .choice import is_choosy
-from .state import ArrayState, check_dtype
+from .operands import wrap
+from .state import ArrayState, check_dtype, of_host, showing
 
 __all__ = [
     "SCALARS",
+    "at_once",
     "finish",
     "record_on_device",
     "record_quickly",
@@ -33,6 +37,8 @@ __all__ = [
 ]
 
 Array = TypeVar("Array", bound=ArrayState)
+
+_ndarray = np.ndarray
 
 SCALARS = frozenset({complex, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")})
 """Types of numbers, beside int and float, that NumPy and the graph take as they are."""
@@ -46,10 +52,38 @@ def finish(cls: type[Array], values: Sequence[Value]) -> Any:
         if not value.layout.shape and current().scalars == "numpy":
             arrays.append(array._array()[()])
             continue
-        if not counting.within_bounds(value):
-            execute.evaluate((value,))
+        if not within_bounds(value):
+            evaluate((value,))
         arrays.append(array)
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+def at_once(cls: type[Array], function: Any, operands: tuple[Any, ...]) -> Any:
+    """The shortest way of a function, for small arrays of the host on one label, and
+    numbers: one NumPy call, wrapped.  None for all else."""
+    limit = current().eager_below
+    device: Any = None
+    hosts: list[Any] = []
+    for x in operands:
+        kind = type(x)
+        if kind is cls:
+            array = x
+            host = array._host
+            if host is None or host.size >= limit:
+                return None
+            if device is not array._device:
+                if device is not None:
+                    return None
+                device = array._device
+            hosts.append(host)
+        elif kind is float or kind is int:
+            hosts.append(x)
+        else:
+            return None
+    result = function(*hosts)
+    if type(result) is _ndarray and device is not None:
+        return of_host(cls, result, device)
+    return wrap(cls, result, AUTO if device is None else device)
 
 
 _on_hosts: dict[tuple[Any, ...], Form] = {}
@@ -62,7 +96,11 @@ def record_quickly(op: Op, *operands: Any) -> Any:
 
     None where that is not all there is; then `elementwise` decides.
     """
-    mask = errstate.capture()
+    return _quickly(op, operands)
+
+
+def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
+    mask = capture()
     sources: list[Any] = []
     key: list[Any] = [op]
     cls: Any = None
@@ -75,18 +113,19 @@ def record_quickly(op: Op, *operands: Any) -> Any:
             continue
         if not isinstance(x, ArrayState):
             return None
-        if x._device is not device:
+        array = x
+        if array._device is not device:
             if device is not None:
                 return None
-            device = x._device
+            device = array._device
         cls = kind
-        binding = x._binding
-        view = x._view
+        binding = array._binding
+        view = array._view
         if binding is None or view is None:
             if not is_recordable(x.dtype):
                 return None
-            value = x._read()[0]
-            view = x._view
+            value = array._read()[0]
+            view = array._view
         else:
             value = binding._value or binding.value
         buffer = value.buffer
@@ -98,7 +137,7 @@ def record_quickly(op: Op, *operands: Any) -> Any:
     named = device.is_named
     if not named and op.name in FUNCTIONS and op is not POWER:
         op = key[0] = in_force(op, device.kind)
-    if mask == errstate.IMMEDIATE:
+    if mask == IMMEDIATE:
         if not named:
             return None
         mask = 0
@@ -114,17 +153,15 @@ def record_quickly(op: Op, *operands: Any) -> Any:
                 forget()
                 known.clear()
             known[name] = form
-    given: Any = sources
-    if len(form.arrays) < len(sources):
-        try:
-            given = converted(form, sources)
-        except OverflowError:
-            return None
+    try:
+        given = converted(form, sources)
+    except OverflowError:
+        return None
     if named and form.device is not device:
         for _, dtype in form.outputs:
             check_dtype(dtype, device)
         form.device = device
-    return _recorded(cls, form, given, device, mask, user_place(2))
+    return _recorded(cls, form, given, device, mask, user_place())
 
 
 def record_on_device(op: Op, x: Any, other: Any) -> Any:
@@ -136,10 +173,8 @@ def record_on_device(op: Op, x: Any, other: Any) -> Any:
     if known is None:
         return None
     form, sources = known
-    mask = errstate.capture()
-    if mask == errstate.IMMEDIATE:
-        mask = 0
-    return _recorded(type(x), form, sources, x._device, mask, user_place(2))
+    mask = max(capture(), 0)
+    return _recorded(type(x), form, sources, x._device, mask, user_place())
 
 
 def updated_on_device(op: Op, x: Any, other: Any) -> Value | None:
@@ -150,8 +185,8 @@ def updated_on_device(op: Op, x: Any, other: Any) -> Value | None:
     form, sources = known
     if len(form.outputs) > 1 or form.outputs[0] is not x._view:
         return None
-    mask = max(errstate.capture(), 0)
-    return written_one(form, sources, x._device, mask, user_place(2))
+    mask = max(capture(), 0)
+    return written_one(form, sources, x._device, mask, user_place())
 
 
 def _known_on_device(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
@@ -165,7 +200,8 @@ def _known_on_device(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
         form = _on_devices.get((op, x._view, other._view))
         if form is None or form.device is not device:
             return None
-        second = other._binding._value
+        right = other
+        second = right._binding._value
         buffer = second.buffer
         if buffer is not None and buffer._sharer is not None:
             return None
@@ -196,9 +232,9 @@ def _recorded(
     if len(form.outputs) > 1 or not form.shape:
         return finish(cls, written(form, sources, device, mask, place))
     value = written_one(form, sources, device, mask, place)
-    array = cls._of_value(value)
-    if not counting.within_bounds(value):
-        execute.evaluate((value,))
+    array = showing(cls, value)
+    if not within_bounds(value):
+        evaluate((value,))
     return array
 
 

@@ -8,7 +8,7 @@ small results begin that way and get a graph value only when one is needed.
 from __future__ import annotations
 
 import weakref
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..dtypes import DType
 from ..errors import UnsupportedError
 from ..layout import Layout
 from ..lazy import execute, graph, recover
-from ..lazy.graph import Binding, Read, State, Value, View
+from ..lazy.graph import Binding, Read, State, Value, View, binding_of
 
 __all__ = [
     "NUMBERS",
@@ -27,6 +27,8 @@ __all__ = [
     "HostArray",
     "check_dtype",
     "is_foreign",
+    "of_host",
+    "showing",
 ]
 
 HostArray: TypeAlias = np.ndarray[Any, Any]
@@ -34,7 +36,8 @@ HostArray: TypeAlias = np.ndarray[Any, Any]
 NUMBERS = (int, float, complex, bool)
 """Python's types of numbers."""
 
-_new = object.__new__
+Array = TypeVar("Array", bound="ArrayState")
+
 _reference = weakref.ref
 
 
@@ -75,13 +78,7 @@ class ArrayState:
             buffer = Buffer.of_host(array)
             layout = Layout.of(array, buffer.start)
             return cls._of_buffer(buffer, layout, array.dtype, device)
-        self = _new(cls)
-        self._host = array
-        self._binding = None
-        self._view = None
-        self._device = device
-        self._locked = False
-        return self
+        return of_host(cls, array, device)
 
     @classmethod
     def _of_shared(cls, array: HostArray, device: Device = AUTO) -> Self:
@@ -93,13 +90,7 @@ class ArrayState:
     @classmethod
     def _of_value(cls, value: Value) -> Self:
         """Show a value, all of it."""
-        self = _new(cls)
-        self._host = None
-        self._binding = Binding(value)
-        self._view = value.view
-        self._device = value.device
-        self._locked = False
-        return self
+        return showing(cls, value)
 
     @classmethod
     def _of_buffer(
@@ -112,7 +103,7 @@ class ArrayState:
         self = _new(cls)
         value = graph.stored(buffer, layout, dtype, device)
         self._host = None
-        self._binding = Binding(value)
+        self._binding = binding_of(value)
         self._view = value.view
         self._device = device
         self._locked = False
@@ -176,9 +167,9 @@ class ArrayState:
                 buffer = Buffer.of_host(host, shared)
                 layout = graph.host_layout(host, buffer)
                 value = graph.stored(buffer, layout, host.dtype, self._device)
-                binding = Binding(value)
+                binding = binding_of(value)
             else:
-                binding = Binding(None, host, self._device)
+                binding = binding_of(None, host, self._device)
             self._binding = binding
             binding.hosts.append(weakref.ref(self))
         return binding
@@ -319,6 +310,31 @@ class ArrayState:
         """Number of elements."""
         host = self._host
         return host.size if host is not None else self._view[0].size  # type: ignore[index]
+
+
+_new = ArrayState.__new__
+
+
+def showing(cls: type[Array], value: Value) -> Array:
+    """An array that shows a value, all of it."""
+    array = _new(cls)
+    array._host = None
+    array._binding = binding_of(value)
+    array._view = value.view
+    array._device = value.device
+    array._locked = False
+    return array
+
+
+def of_host(cls: type[Array], array: HostArray, device: Device) -> Array:
+    """An array that shows memory of the host that nobody else knows."""
+    x = _new(cls)
+    x._host = array
+    x._binding = None
+    x._view = None
+    x._device = device
+    x._locked = False
+    return x
 
 
 def is_writeable(x: ArrayState) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.base import Sharing
-from ..backends.buffer import Buffer
+from ..backends.buffer import device_buffer
 from ..backends.registry import Device, backend_for
 from ..backends.retry import retried
 from ..config import current
@@ -78,7 +78,7 @@ def sent(cls: type[ArrayState], host: HostArray, device: Device) -> Any:
         # The new memory is the host's as well: a copy, and no transfer.
         retried(lambda: backend.upload(source, memory), "copy", f"cpu -> {device}")
     layout = Layout.dense(host.shape, host.itemsize)
-    buffer = Buffer.of_device(backend, memory, host.nbytes)
+    buffer = device_buffer(backend.device, memory, host.nbytes)
     return cls._of_buffer(buffer, layout, host.dtype, device)
 
 
@@ -152,7 +152,7 @@ def between(x: ArrayState, device: Device) -> Any:
         buffer.release()
     if not came[-1]:
         return None
-    made = Buffer.of_device(there, target, buffer.nbytes)
+    made = device_buffer(there.device, target, buffer.nbytes)
     return type(x)._of_buffer(made, layout, x.dtype, device)
 
 

@@ -17,13 +17,13 @@ from .base import Backend, Memory
 from .moving import transfer
 from .pair import Pair, adopted, shown
 from .registry import backend_for
+from .residents import on_devices
 
-__all__ = ["Buffer", "on_devices"]
+__all__ = ["Buffer", "device_buffer"]
 
 HostArray = np.ndarray[Any, Any]
 
-on_devices: weakref.WeakSet[Buffer] = weakref.WeakSet()
-"""Buffers with a copy on a device other than the CPU, for spilling."""
+_forget, _reference, _monotonic = on_devices.discard, weakref.ref, time.monotonic
 
 _locks = [threading.RLock() for _ in range(16)]
 """Each buffer is guarded by one of them.  Nothing below takes the graph's lock, and a
@@ -33,8 +33,7 @@ thread that holds one takes no other but a pool's."""
 class Buffer:
     """Bytes, and a record of which devices hold a valid copy.
 
-    Make one from an array of the host with `of_host`, or empty on a device with
-    `empty`.
+    `of_host` and `device_buffer` make one.
 
     Attributes
     ----------
@@ -68,17 +67,16 @@ class Buffer:
         "users",
     )
 
-    def __init__(self, nbytes: int) -> None:
-        self.nbytes = nbytes
-        self.root: HostArray | None = None
-        self.start = 0
-        self._copies: dict[str, Memory] | None = None
-        self._valid: set[str] | None = None
-        self._sharer: Any = None
-        self.home = "cpu"
-        self.last_used = 0.0
-        self.users = 0
-        self.pair: Pair | None = None
+    nbytes: int
+    root: HostArray | None
+    start: int
+    _copies: dict[str, Memory] | None
+    _valid: set[str] | None
+    _sharer: Any
+    home: str
+    last_used: float
+    users: int
+    pair: Pair | None
 
     @property
     def _lock(self) -> threading.RLock:
@@ -90,25 +88,11 @@ class Buffer:
         """Take over the memory of a NumPy array."""
         start = address_of(array)
         low, high = Layout(array.shape, array.strides).span(array.itemsize)
-        buffer = cls(high - low)
+        buffer = _buffer(high - low)
         buffer.root = array
         buffer.start = start + low
         if shared:
             buffer._sharer = True
-        return buffer
-
-    @classmethod
-    def empty(cls, backend: Backend, nbytes: int) -> Buffer:
-        """Uninitialised memory on a device, which counts as valid there."""
-        buffer = cls(nbytes)
-        buffer._put(backend.device, backend.allocate(nbytes))
-        return buffer
-
-    @classmethod
-    def of_device(cls, backend: Backend, memory: Memory, nbytes: int) -> Buffer:
-        """Take over a block of a device's memory."""
-        buffer = cls(nbytes)
-        buffer._put(backend.device, memory)
         return buffer
 
     def _put(self, device: str, memory: Memory) -> None:
@@ -121,10 +105,10 @@ class Buffer:
             if self._copies is None or self._valid is None:
                 self._copies = {}
                 self._valid = set() if self.root is None else {"cpu"}
-                on_devices.add(self)
+                on_devices.add(_reference(self, _forget))
             self._copies[device] = memory
             self._valid.add(device)
-            self.last_used = time.monotonic()
+            self.last_used = _monotonic()
 
     # ---------------------------------------------------------------------- sharing
     @property
@@ -205,7 +189,7 @@ class Buffer:
         if self._valid is None and device == "cpu":
             return self.root
         with _locks[id(self) >> 6 & 15]:  # the most frequent call: nothing in vain
-            self.last_used = time.monotonic()
+            self.last_used = _monotonic()
             if self.is_valid_on(device) or self._passed_to(backend):
                 return self._copy_on(device)
             memory = self._stale_copy_on(backend)
@@ -433,6 +417,24 @@ class Buffer:
         if not self._copies and "cpu" in self._valid:
             self._copies = self._valid = None
         return self.nbytes
+
+
+def _buffer(nbytes: int) -> Buffer:
+    """A new `Buffer`, nowhere yet."""
+    buffer = Buffer.__new__(Buffer)
+    buffer.nbytes = nbytes
+    buffer.root = buffer._sharer = buffer.pair = None
+    buffer.start = buffer.users = 0
+    buffer._copies = buffer._valid = None
+    buffer.home, buffer.last_used = "cpu", 0.0
+    return buffer
+
+
+def device_buffer(device: str, memory: Memory, nbytes: int) -> Buffer:
+    """Take over a block of a device's memory."""
+    buffer = _buffer(nbytes)
+    buffer._put(device, memory)
+    return buffer
 
 
 def _cpu_first(device: str) -> tuple[bool, str]:

@@ -23,13 +23,24 @@ class Gate:
         self._inside: list[None] = []
         self._closed = False
 
-    def __enter__(self) -> None:
+    def enter(self) -> None:
+        """Go in; waits while it is closed."""
         self._inside.append(None)
         while self._closed:  # looked at after the entry is there
-            self.__exit__(None, None, None)
+            self.leave()
             with self._changed:
                 self._changed.wait_for(self._is_open)
                 self._inside.append(None)
+
+    def leave(self) -> None:
+        """Go out."""
+        self._inside.pop()
+        if self._closed:
+            with self._changed:
+                self._changed.notify_all()
+
+    def __enter__(self) -> None:
+        self.enter()
 
     def __exit__(
         self,
@@ -37,10 +48,7 @@ class Gate:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._inside.pop()
-        if self._closed:
-            with self._changed:
-                self._changed.notify_all()
+        self.leave()
 
     def _is_open(self) -> bool:
         return not self._closed

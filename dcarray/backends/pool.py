@@ -13,16 +13,17 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeAlias
 
 from ..config import Settings, current, logger
 from ..errors import OutOfMemoryError
 
 __all__ = ["Pool", "PoolStatistics", "size_class"]
 
-Raw = TypeVar("Raw")
+Raw: TypeAlias = Any
+"""A block, as the device has it."""
 
-_pools: weakref.WeakSet[Pool[Any]] = weakref.WeakSet()
+_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 _process = threading.RLock()
 """Held while the limit of the process is looked at.  It is taken before a pool's lock,
 never after."""
@@ -58,7 +59,7 @@ def size_class(nbytes: int) -> int:
     return -(-nbytes // step) * step
 
 
-class Pool(Generic[Raw]):
+class Pool:
     """Blocks of one device's memory, kept for reuse.
 
     Parameters
@@ -124,7 +125,9 @@ class Pool(Generic[Raw]):
             if len(self._sizes) < 4096:
                 self._sizes[nbytes] = size
         settings = current()
-        with self._lock:
+        lock = self._lock
+        lock.acquire()
+        try:
             if self._returned > LARGE:
                 self._keep_limits(settings)
             blocks = self._idle.get(size)
@@ -137,6 +140,8 @@ class Pool(Generic[Raw]):
                 if settings.clear_buffers:
                     self._clear(block, size)
                 return block, size
+        finally:
+            lock.release()
         return self._new(size, settings), size
 
     def give_back(
@@ -314,7 +319,7 @@ def _held_by_all() -> int:
     return sum([pool._held for pool in list(_pools)])
 
 
-def _trim_when_idle(reference: weakref.ref[Pool[Any]]) -> None:
+def _trim_when_idle(reference: weakref.ref[Pool]) -> None:
     """Body of a pool's trimming thread; ends when the pool holds nothing."""
     while True:
         time.sleep(max(current().pool_trim_interval, 0.05))

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
+from typing import TYPE_CHECKING
 
 from ..errors import DeviceError, DeviceLostError
-from .buffer import Buffer, on_devices
 from .registry import backend_for
 
-__all__ = ["evacuate", "resident"]
+if TYPE_CHECKING:
+    from .buffer import Buffer
+
+__all__ = ["evacuate", "on_devices", "resident"]
+
+on_devices: set[weakref.ref[Buffer]] = set()
+"""Buffers with a copy on a device other than the CPU, for spilling.  A copy of the set
+is safe to look through."""
 
 
 def resident(device: str) -> list[Buffer]:
     """Buffers with a copy on a device, the least recently used first."""
-    found = [buffer for buffer in list(on_devices) if buffer.is_on(device)]
+    alive = [reference() for reference in list(on_devices)]
+    found = [x for x in alive if x is not None and x.is_on(device)]
     return sorted(found, key=lambda buffer: buffer.last_used)
 
 

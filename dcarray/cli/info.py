@@ -19,6 +19,7 @@ from ..backends.cpu.threads import available_threads
 from ..backends.cuda.driver import said
 from ..backends.registry import Device, backend_for, devices
 from ..backends.tuned import tuned_for
+from ..core import compiled_modules
 from ..errors import DeviceError
 from .cache import cache_table
 from .tables import in_bytes, pairs
@@ -35,9 +36,15 @@ def _versions(root: ModuleType) -> Table:
     table = pairs("Versions")
     table.add_row("Python", f"{platform.python_version()} on {platform.system()}")
     table.add_row("dcarray", root.__version__)
+    table.add_row("its core", _core())
     for name in ("numpy", "llvmlite", "ml-dtypes", "array-api-compat"):
         table.add_row(name, _version(name))
     return table
+
+
+def _core() -> str:
+    count = len(compiled_modules())
+    return f"compiled ({count} modules)" if count else "Python, see DCARRAY_PURE"
 
 
 def _version(package: str) -> str:

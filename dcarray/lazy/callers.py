@@ -13,16 +13,14 @@ __all__ = ["Place", "line_of", "name_line", "user_frame", "user_place"]
 Place: TypeAlias = tuple[types.CodeType, int, dict[str, Any]]
 """Code, instruction and globals."""
 
+_getframe = sys._getframe
 _PACKAGE = __name__.partition(".")[0]
 _INSIDE = _PACKAGE + "."
 
 
-def user_place(depth: int = 1) -> Place:
-    """Where the code that called into dcarray is: code, instruction and globals.
-
-    ``depth`` frames above the caller belong to dcarray for sure.
-    """
-    frame = sys._getframe(depth + 1)
+def user_place() -> Place:
+    """Where the code that called into dcarray is: code, instruction and globals."""
+    frame = _getframe()
     space = frame.f_globals
     while id(space) in _ours or _is_ours(space):
         back = frame.f_back

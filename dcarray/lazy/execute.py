@@ -18,7 +18,7 @@ from ..ops.spec import Signature
 from . import route
 from .callers import Place
 from .fuse import Group, Target, fuse
-from .graph import Read, State, Value, View, lock, pending_readers
+from .graph import Read, State, Value, View, acquire, lock, pending_readers, release
 from .known import Found, find
 from .places import Accumulator, Ending, Into, Reduced
 from .record import form_of, read_again, record
@@ -34,6 +34,8 @@ __all__ = [
 
 HostArray = np.ndarray[Any, Any]
 
+_PENDING, _STORED = State.PENDING, State.STORED
+
 KEPT = 4
 """How many times its own size an array may keep alive, to do without memory."""
 
@@ -48,7 +50,7 @@ def evaluate(values: Iterable[Value]) -> None:
         The work failed on every device that could do it.
     """
     for value in values:
-        if value.state != State.STORED:
+        if value.state != _STORED:
             _evaluate(value)
 
 
@@ -56,8 +58,9 @@ def _evaluate(wanted: Value) -> None:
     stack = [wanted]
     while stack:
         value = stack[-1]
-        with lock:
-            if _is_settled(value):
+        acquire()
+        try:
+            if value.state != _PENDING and _is_settled(value):
                 stack.pop()
                 continue
             group: Group | Found | None = find(value, value.view)
@@ -67,6 +70,8 @@ def _evaluate(wanted: Value) -> None:
                     stack.extend(group.blockers)
                     continue
             begin(group.stored)
+        finally:
+            release()
         run(group, value.device)
         stack.pop()
 
@@ -114,7 +119,7 @@ def write(target: Read, source: Read) -> None:
                 there = None
                 if source.layout != target.layout:
                     there = View.of(target.layout, target.dtype)
-                group = find(source.value, source.value.view, into=there) or fuse(
+                group = find(source.value, source.value.view, None, there) or fuse(
                     Target(source, into=target.layout.strides)
                 )
                 computed = {id(value) for value in group.values}

@@ -35,6 +35,7 @@ from ..layout import (
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
 from .callers import Place, line_of
+from .views import View
 
 __all__ = [
     "Binding",
@@ -45,13 +46,18 @@ __all__ = [
     "State",
     "Value",
     "View",
+    "binding_of",
     "common_device",
+    "expr_of",
     "lock",
     "pending_readers",
     "stored",
+    "value_of",
 ]
 
 lock = threading.RLock()
+acquire, release = lock.acquire, lock.release
+_reference = weakref.ref
 
 
 class State:
@@ -63,34 +69,7 @@ class State:
     FAILED = "failed"
 
 
-class View(tuple[Layout, DType]):
-    """How elements lie in memory, and what they are: ``(layout, dtype)``.
-
-    There is one object for each; it is compared and hashed by its identity.  (Those
-    that were forgotten meanwhile are other keys, and only take longer.)
-    """
-
-    __slots__ = ()
-    __hash__ = object.__hash__
-    __eq__ = object.__eq__
-    __ne__ = object.__ne__
-
-    @classmethod
-    def of(cls, layout: Layout, dtype: DType) -> View:
-        """The one of a layout and a dtype."""
-        # C's integers of one size are equal as dtypes, and are not the same.
-        key = (layout, layout.plain, dtype, dtype.num)
-        found = _views.get(key)
-        if found is None or (dtype.metadata and found[1] is not dtype):
-            if len(_views) > 1 << 14:
-                _views.clear()
-            found = cls((layout, dtype))
-            if not dtype.metadata:
-                _views[key] = found
-        return found
-
-
-_views: dict[tuple[Layout, bool, DType, int], View] = {}
+_PENDING, _STORED = State.PENDING, State.STORED
 
 
 class Read(NamedTuple):
@@ -123,25 +102,17 @@ class Value:
         "view",
     )
 
-    def __init__(
-        self,
-        view: View,
-        device: Device,
-        expr: Expr | None = None,
-        output: int = 0,
-        buffer: Buffer | None = None,
-    ) -> None:
-        self.view = view
-        self.layout = view[0]
-        self.dtype = view[1]
-        self.device = device
-        self.expr = expr
-        self.output = output
-        self.buffer = buffer
-        self.state = State.STORED if expr is None else State.PENDING
-        self.binding: weakref.ref[Binding] | None = None
-        self.readers: list[weakref.ref[Value]] | None = None
-        self.error: BaseException | None = None
+    view: View
+    layout: Layout
+    dtype: DType
+    device: Device
+    expr: Expr | None
+    output: int
+    buffer: Buffer | None
+    state: str
+    binding: weakref.ref[Binding] | None
+    readers: list[weakref.ref[Value]] | None
+    error: BaseException | None
 
     @property
     def nodes(self) -> int:
@@ -164,15 +135,10 @@ class Binding:
 
     __slots__ = ("__weakref__", "_device", "_root", "_value", "hosts")
 
-    def __init__(
-        self, value: Value | None, root: Any = None, device: Device = AUTO
-    ) -> None:
-        self._value = value
-        self._root = root
-        self._device = device
-        self.hosts: list[weakref.ref[Any]] = []
-        if value is not None:
-            value.binding = weakref.ref(self)
+    _value: Value | None
+    _root: Any
+    _device: Device
+    hosts: list[weakref.ref[Any]]
 
     @property
     def value(self) -> Value:
@@ -187,7 +153,7 @@ class Binding:
                 buffer = Buffer.of_host(root)
                 layout = host_layout(root, buffer)
                 value = stored(buffer, layout, root.dtype, self._device)
-                value.binding = weakref.ref(self)
+                value.binding = _reference(self)
                 self._value = value
                 self._root = None
             return self._value
@@ -211,7 +177,42 @@ class Binding:
         """Show another value of the same shape and dtype."""
         self.value.binding = None
         self._value = value
-        value.binding = weakref.ref(self)
+        value.binding = _reference(self)
+
+
+def value_of(
+    view: View,
+    device: Device,
+    expr: Expr | None = None,
+    output: int = 0,
+    buffer: Buffer | None = None,
+) -> Value:
+    """A new `Value`: a result of an expression, or what is in a buffer."""
+    # Not `Value(...)`: a constructor takes longer, compiled, than all of this.
+    value = Value.__new__(Value)
+    value.view = view
+    value.layout, value.dtype = view
+    value.device = device
+    value.expr = expr
+    value.output = output
+    value.buffer = buffer
+    value.state = _STORED if expr is None else _PENDING
+    value.binding = None
+    value.readers = None
+    value.error = None
+    return value
+
+
+def binding_of(value: Value | None, root: Any = None, device: Device = AUTO) -> Binding:
+    """A new `Binding` to a value, or to memory of the host."""
+    binding = Binding.__new__(Binding)
+    binding._value = value
+    binding._root = root
+    binding._device = device
+    binding.hosts = []
+    if value is not None:
+        value.binding = _reference(binding)
+    return binding
 
 
 def host_layout(host: np.ndarray[Any, Any], buffer: Buffer) -> Layout:
@@ -342,20 +343,17 @@ class Expr:
         "widest",
     )
 
-    def __init__(
-        self, form: Form, sources: tuple[Any, ...], errstate: int, place: Place
-    ) -> None:
-        self.form = form
-        self.named = form.op
-        self.sources = sources
-        self.errstate = errstate
-        self.place = place
-        self.serial = 0
-        self.first = 0
-        self.nodes = 1
-        self.held = 0
-        self.widest = 0
-        self.results: tuple[weakref.ref[Value], ...] = ()
+    form: Form
+    named: Op
+    sources: tuple[Any, ...]
+    errstate: int
+    place: Place
+    serial: int
+    first: int
+    nodes: int
+    held: int
+    widest: int
+    results: tuple[weakref.ref[Value], ...]
 
     def count(self, nodes: int, held: int, widest: int, first: int) -> None:
         """Set the sums over all uses, but no more operations than were recorded since
@@ -383,8 +381,19 @@ class Expr:
         return line_of(self.place)
 
 
-def is_pending(value: Value | None) -> bool:
-    return value is not None and value.state in (State.PENDING, State.RUNNING)
+def expr_of(form: Form, sources: tuple[Any, ...], errstate: int, place: Place) -> Expr:
+    """A new `Expr` without results."""
+    expr = Expr.__new__(Expr)
+    expr.form = form
+    expr.named = form.op
+    expr.sources = sources
+    expr.errstate = errstate
+    expr.place = place
+    expr.serial = expr.first = 0
+    expr.nodes = 1
+    expr.held = expr.widest = 0
+    expr.results = ()
+    return expr
 
 
 def pending_readers(value: Value) -> list[Value]:
@@ -403,7 +412,7 @@ def pending_readers(value: Value) -> list[Value]:
 
 def stored(buffer: Buffer, layout: Layout, dtype: DType, device: Device) -> Value:
     """A value for memory that exists."""
-    return Value(View.of(layout, dtype), device, buffer=buffer)
+    return value_of(View.of(layout, dtype), device, None, 0, buffer)
 
 
 def common_device(devices: Sequence[Device], name: str) -> Device:

@@ -34,19 +34,11 @@ class Found:
 
     __slots__ = ("leaves", "plan", "scalars", "stored", "values")
 
-    def __init__(
-        self,
-        plan: Plan,
-        leaves: Sequence[Value],
-        scalars: Sequence[Any],
-        stored: Sequence[Value],
-        values: Sequence[Value],
-    ) -> None:
-        self.plan = plan
-        self.leaves = leaves
-        self.scalars = scalars
-        self.stored = stored
-        self.values = values
+    plan: Plan
+    leaves: Sequence[Value]
+    scalars: Sequence[Any]
+    stored: Sequence[Value]
+    values: Sequence[Value]
 
     @property
     def inner_axis(self) -> int | None:
@@ -73,6 +65,22 @@ class Found:
             [],
             plan.inner_axis,
         )
+
+
+def _found(
+    plan: Plan,
+    leaves: Sequence[Value],
+    scalars: Sequence[Any],
+    stored: Sequence[Value],
+    values: Sequence[Value],
+) -> Found:
+    found = Found.__new__(Found)
+    found.plan = plan
+    found.leaves = leaves
+    found.scalars = scalars
+    found.stored = stored
+    found.values = values
+    return found
 
 
 _plans: dict[tuple[Any, ...], Plan | None] = {}
@@ -133,17 +141,17 @@ def find(
         if inner.nodes > 1:
             waits = False
             for place in form.arrays:
-                source = sources[place]
-                if source.expr is not None and id(source) not in slots:
+                read = sources[place]
+                if read.expr is not None and id(read) not in slots:
                     # Neither running elsewhere, nor seen through another view, nor
                     # repeated along an axis.
                     if (
-                        source.state != _PENDING
-                        or views[place] is not source.view
-                        or source.layout.shape != form.shape
+                        read.state != _PENDING
+                        or views[place] is not read.view
+                        or read.layout.shape != form.shape
                     ):
                         return None
-                    stack.append(source)
+                    stack.append(read)
                     waits = True
             if waits:
                 continue
@@ -155,7 +163,8 @@ def find(
         values.append(value)
         counts.append(0)
         key.append(form)
-        for source, seen in zip(sources, views):
+        for place, seen in enumerate(views):
+            source = sources[place]
             name = id(source)
             if seen is None:
                 slot = slots.get(name)
@@ -163,13 +172,14 @@ def find(
                     slot = slots[name] = len(scalars)
                     scalars.append(source)
             else:
-                if seen is not source.view:
-                    if source.expr is not None:
+                read = source
+                if seen is not read.view:
+                    if read.expr is not None:
                         return None
                     name = (name, seen)
                 slot = slots.get(name)
                 if slot is None:
-                    leaves.append(source)
+                    leaves.append(read)
                     slot = slots[name] = -len(leaves)
                 elif slot >= 0:
                     counts[slot] += 1
@@ -208,7 +218,7 @@ def find(
         form = expr.form
         if len(expr.sources) < 3 and len(leaves) == len(form.arrays):
             form.plan = plan
-    return Found(plan, leaves, scalars, outputs, values)
+    return _found(plan, leaves, scalars, outputs, values)
 
 
 def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
@@ -218,9 +228,9 @@ def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
         return None
     only = [root]
     if len(form.arrays) == len(sources):
-        return Found(plan, sources, (), only, only)
+        return _found(plan, sources, (), only, only)
     (place,) = form.arrays
-    return Found(plan, (sources[place],), (sources[1 - place],), only, only)
+    return _found(plan, (sources[place],), (sources[1 - place],), only, only)
 
 
 _PENDING = State.PENDING

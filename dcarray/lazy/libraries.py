@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.base import Backend
-from ..backends.buffer import Buffer
+from ..backends.buffer import Buffer, device_buffer
 from ..backends.gate import gate
 from ..backends.registry import Device, backend_for
 from ..dtypes import DType
@@ -130,7 +130,7 @@ def _on_device(
         *[given(x) for x in operands], **{name: given(x) for name, x in options.items()}
     )
     return [
-        (Buffer.of_device(backend, memory, memory.nbytes), layout, dtype)
+        (device_buffer(backend.device, memory, memory.nbytes), layout, dtype)
         for memory, layout, dtype in found
     ]
 

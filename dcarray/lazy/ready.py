@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Preparing
-from ..backends.buffer import Buffer
+from ..backends.buffer import Buffer, device_buffer
 from ..backends.gate import gate
 from .compiled import executable_for
 from .places import Into
@@ -58,8 +58,9 @@ class Ready:
         allocate = backend.allocate
         memories: list[Any] = []
         buffers: list[Buffer | None] = []
-        with gate:
-            now = time.monotonic()
+        _gate.enter()
+        try:
+            now = _monotonic()
             for value in found.leaves:
                 buffer = value.buffer
                 if buffer is None:
@@ -87,6 +88,12 @@ class Ready:
             if into is not None:
                 into.wrote(backend, written)
             for nbytes in sizes:
-                buffers.append(Buffer.of_device(backend, memories[place], nbytes))
+                buffers.append(device_buffer(device, memories[place], nbytes))
                 place += 1
             return buffers
+        finally:
+            _gate.leave()
+
+
+_gate = gate
+_monotonic = time.monotonic

@@ -32,7 +32,19 @@ from ..ops.fast import FUNCTIONS, in_force
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
 from .callers import Place, user_place
-from .graph import Expr, Form, Operand, Read, State, Value, View, lock
+from .graph import (
+    Expr,
+    Form,
+    Operand,
+    Read,
+    State,
+    Value,
+    View,
+    acquire,
+    expr_of,
+    release,
+    value_of,
+)
 
 __all__ = [
     "as_scalar",
@@ -44,6 +56,7 @@ __all__ = [
     "written_one",
 ]
 
+_reference = weakref.ref
 _CONTIGUOUS = Inner.CONTIGUOUS
 _SCALAR = Inner.SCALAR
 
@@ -196,11 +209,11 @@ def written(
     """Write down an operation of which all is known."""
     if len(form.outputs) == 1:
         return (written_one(form, sources, device, errstate, place),)
-    expr = Expr(form, sources, errstate, place)
+    expr = expr_of(form, sources, errstate, place)
     values = tuple(
-        [Value(view, device, expr, index) for index, view in enumerate(form.outputs)]
+        [value_of(view, device, expr, index) for index, view in enumerate(form.outputs)]
     )
-    _link(expr, *[_reference(value) for value in values])
+    _link(expr, tuple([_reference(value) for value in values]))
     return values
 
 
@@ -212,29 +225,30 @@ def written_one(
     place: Place,
 ) -> Value:
     """`written` for an operation with one result."""
-    expr = Expr(form, sources, errstate, place)
-    value = Value(form.outputs[0], device, expr)
-    _link(expr, _reference(value))
+    expr = expr_of(form, sources, errstate, place)
+    value = value_of(form.outputs[0], device, expr)
+    _link(expr, (_reference(value),))
     return value
 
 
 def read_again(value: Value, form: Form, source: Value, place: Place) -> None:
     """Let a value without memory be an operation on another one.  The caller holds the
     lock."""
-    expr = Expr(form, (source,), 0, place)
+    expr = expr_of(form, (source,), 0, place)
     value.expr = expr
     value.state = State.PENDING
-    _link(expr, _reference(value))
+    _link(expr, (_reference(value),))
 
 
-def _link(expr: Expr, *results: weakref.ref[Value]) -> None:
+def _link(expr: Expr, results: tuple[weakref.ref[Value], ...]) -> None:
     """Register the results as readers of the inputs, and count what they need."""
     expr.results = results
     sources = expr.sources
     nodes = 1
     held = widest = 0
     first = expr.serial = next(_serials)
-    with lock:
+    acquire()
+    try:
         for index in expr.form.arrays:
             read = sources[index]
             source = read.expr
@@ -252,16 +266,17 @@ def _link(expr: Expr, *results: weakref.ref[Value]) -> None:
                     widest = nbytes
             readers = read.readers
             if readers is None:
-                read.readers = [*results]
+                read.readers = list(results)
                 continue
             count = len(readers)
             if count > 16 and count & (count - 1) == 0:
                 readers[:] = [one for one in readers if one() is not None]
             readers.extend(results)
+    finally:
+        release()
     expr.count(nodes, held, widest, first)
 
 
-_reference = weakref.ref
 _serials = itertools.count()
 
 

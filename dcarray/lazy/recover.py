@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..backends.base import Backend, Memory
-from ..backends.buffer import Buffer
+from ..backends.buffer import Buffer, device_buffer
 from ..backends.gate import gate
 from ..backends.registry import CPU, Device, backend_for
 from ..backends.residents import resident
@@ -193,7 +193,7 @@ def empty(nbytes: int, label: str) -> Buffer:
     OutOfMemoryError
         There is not that much.
     """
-    return Buffer.of_device(backend_for(label), allocated(nbytes, label), nbytes)
+    return device_buffer(label, allocated(nbytes, label), nbytes)
 
 
 def allocated(nbytes: int, label: str) -> Memory:

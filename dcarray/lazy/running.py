@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..backends.base import Backend
-from ..backends.buffer import Buffer
+from ..backends.buffer import device_buffer
 from ..backends.registry import Device, backend_for
 from ..config import current
-from ..profile import Event, count, counters, emit, is_active
+from ..profile import Event, collectors, count, counters, emit, is_active
 from . import errstate, recover, route
 from .callers import line_of, name_line
 from .compiled import executable_for
 from .fuse import Group
-from .graph import Read, State, Value, lock
+from .graph import Read, State, Value, acquire, lock, release
 from .known import Found
 from .places import Accumulator, Into
 from .ready import Ready
@@ -33,11 +33,13 @@ _done = threading.Condition(lock)
 _waiting = 0
 """Threads that wait for `_done`."""
 
+_RUNNING, _STORED = State.RUNNING, State.STORED
+
 
 def begin(values: Sequence[Value]) -> None:
     """Other threads wait for these values from now on.  The caller holds the lock."""
     for value in values:
-        value.state = State.RUNNING
+        value.state = _RUNNING
 
 
 def wait_for(value: Value) -> None:
@@ -89,18 +91,19 @@ def run(
         _run(group, values, device, into, accumulator)
         return
     assert type(group) is Found
+    found = group
     failure = None
-    plan = group.plan
-    home = device.label if device.is_named else route.home_of(group.leaves)
+    plan = found.plan
+    home = device.label if device.is_named else route.home_of(found.leaves)
     if home == "auto" and plan.usual is not None:
         if into is None and plan.usual.holds():
             home = plan.usual.label
         else:
             plan.usual = None
     ready = plan.ready.get(home)
-    if ready is not None and not is_active() and not current().validate:
+    if ready is not None and not collectors and not current().validate:
         try:
-            buffers = ready.run(group, into)
+            buffers = ready.run(found, into)
         except Exception as error:
             failure = recover.without_locals(error)
         except BaseException:  # Ctrl-C: the work can be done again
@@ -111,19 +114,22 @@ def run(
                 if accumulator is not None:
                     accumulator.buffer = buffers.pop()
                 place = 0
-                with lock:
+                acquire()
+                try:
                     for value in values:
                         value.buffer = buffers[place]
-                        value.state = State.STORED
+                        value.state = _STORED
                         value.expr = None
                         place += 1
                     if into is not None and into.then is not None:
                         into.then(values[0])
                     if _waiting:
                         _done.notify_all()
+                finally:
+                    release()
                 counters["group"] += 1
                 return
-    whole = group.group()
+    whole = found.group()
     ran_on = _run(whole, values, device, into, accumulator, failure, home)
     if ran_on == "cpu":
         return
@@ -196,7 +202,7 @@ def _run(
         if into is not None:
             into.wrote(backend, written)
         for owner, memory, nbytes in made:
-            owner.buffer = Buffer.of_device(backend, memory, nbytes)
+            owner.buffer = device_buffer(backend.device, memory, nbytes)
         if len(route.candidates(device)) > 1:
             route.measure(backend, work_of(group, into), launched, is_new)
 

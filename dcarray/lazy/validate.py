@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..backends.base import Backend
-from ..backends.buffer import Buffer
+from ..backends.buffer import Buffer, device_buffer
 from ..backends.gate import gate
 from ..backends.registry import backend_for, device_of
 from ..config import current, logger
@@ -141,7 +141,9 @@ class Second:
             views = []
             for _, layout, dtype in self._places(accumulator):
                 dense = Layout.dense(layout.shape, dtype.itemsize)
-                buffer = Buffer.empty(backend, dense.size * dtype.itemsize)
+                nbytes = dense.size * dtype.itemsize
+                memory = backend.allocate(nbytes)
+                buffer = device_buffer(backend.device, memory, nbytes)
                 made.append((buffer, dense, dtype))
                 views.append(backend.view(buffer.read_on(backend), dense, dtype))
             reduced = None if accumulator is None else views.pop()

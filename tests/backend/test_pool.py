@@ -50,11 +50,11 @@ class System:
         block[:] = bytes(len(block))
 
 
-def pool_of(system: System) -> Pool[bytearray]:
+def pool_of(system: System) -> Pool:
     return Pool("here", system.allocate, system.free, system.clear)
 
 
-def adds_up(pool: Pool[Any], rents: int | None = None) -> Any:
+def adds_up(pool: Pool, rents: int | None = None) -> Any:
     found = pool.statistics()
     assert found.held == found.in_use + found.idle
     assert found.high_water >= found.held

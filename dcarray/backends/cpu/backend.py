@@ -48,7 +48,7 @@ class CpuBackend:
 
     device = "cpu"
 
-    def __init__(self, pool: Pool[HostArray] | None = None) -> None:
+    def __init__(self, pool: Pool | None = None) -> None:
         self.pool = memory.host_pool() if pool is None else pool
         self.supported = _numbers()
         self.native: Mapping[str, Callable[..., Any]] = {}

@@ -33,7 +33,7 @@ class Block(np.ndarray):
     further than to an array whose own base is of another class than ``ndarray``.
     """
 
-    _home: tuple[Pool[HostArray], HostArray, int] | None = None  # only the block itself
+    _home: tuple[Pool, HostArray, int] | None = None  # only the block itself
 
     def __del__(self) -> None:
         home = self._home
@@ -71,15 +71,15 @@ def _clear(raw: HostArray, nbytes: int) -> None:
     raw[:nbytes] = 0
 
 
-def host_pool() -> Pool[HostArray]:
+def host_pool() -> Pool:
     """A pool of the host's memory."""
     return Pool("cpu", _allocate, _free, _clear)
 
 
-def rent(pool: Pool[HostArray], nbytes: int) -> HostArray:
+def rent(pool: Pool, nbytes: int) -> HostArray:
     """A block of exactly ``nbytes``."""
     raw, size = pool.rent(nbytes)
-    block = raw[:nbytes].view(Block)
+    block: Block = raw[:nbytes].view(Block)
     block._home = (pool, raw, size)
     return block
 

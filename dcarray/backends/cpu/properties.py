@@ -17,7 +17,7 @@ _VENDORS = {"GenuineIntel": "Intel", "AuthenticAMD": "AMD"}
 
 
 def host_properties(
-    supported: frozenset[np.dtype[Any]], pool: Pool[Any]
+    supported: frozenset[np.dtype[Any]], pool: Pool
 ) -> DeviceProperties:
     """The properties of the CPU."""
     total, free = host_memory()

@@ -49,7 +49,7 @@ def reduced_axes(shape: tuple[int, ...], target: HostArray) -> tuple[int, ...]:
 # -------------------------------------------------------------------- with a prologue
 def launch_reduction(
     executable: Executable,
-    pool: Pool[HostArray],
+    pool: Pool,
     shape: tuple[int, ...],
     inputs: Sequence[HostArray],
     scalars: Sequence[Any],
@@ -104,7 +104,7 @@ def launch_reduction(
 
 def _stored(
     executable: Executable,
-    pool: Pool[HostArray],
+    pool: Pool,
     shape: tuple[int, ...],
     inputs: Sequence[HostArray],
     scalars: Sequence[Any],

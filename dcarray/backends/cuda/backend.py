@@ -36,7 +36,7 @@ from .exchange import borrowed
 from .functions import Function
 from .graphs import Graphs, short
 from .library import CudaLibrary, product
-from .memory import Block, DevicePool
+from .memory import Block, DevicePool, block_of
 from .raw import Raw
 from .sorting import places_in_order
 from .streams import LEGACY, Stream, Streams, address_of
@@ -190,16 +190,15 @@ class CudaBackend(GridBackend):
         """
         streams = self.streams
         if not streams.several:
-            pointer, size = self.pool.rent(nbytes)
-            return Block(self.pool, pointer, size, nbytes, streams, streams.main)
+            return block_of(self.pool, nbytes, streams.main)
         stream = streams.current
-        pointer, size = self.pool.rent_in(nbytes, stream.lane)
+        rented = self.pool.rent_in(nbytes, stream.lane)
         if streams.passed or (stream.pointer and not stream.lane):
             with streams.entered():
-                streams.settle(pointer, stream)
+                streams.settle(rented[0], stream)
                 if not stream.lane:
                     streams.order(streams.main, stream)
-        block = Block(self.pool, pointer, size, nbytes, streams, stream)
+        block = block_of(self.pool, nbytes, stream, rented)
         if stream.capture is not None:
             stream.capture.own[id(block)] = block
         return block

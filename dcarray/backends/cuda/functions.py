@@ -6,6 +6,7 @@ import ctypes
 import struct
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...kernel.nodes import Array, Kernel
@@ -98,12 +99,7 @@ class Function:
         )
         self._kept = (packed, content, size, extra)
         self.extra = ctypes.addressof(extra)
-        into, view = packed.pack_into, memoryview(content)
-
-        def pack(*arguments: Any) -> None:
-            into(view, 0, *arguments)
-
-        self.pack = pack
+        self.pack = partial(packed.pack_into, memoryview(content), 0)
 
     def sizes(self, grid: Sequence[int], group: Sequence[int]) -> Sizes | None:
         """Blocks and their threads along three axes; None where groups do not fill the
@@ -124,7 +120,9 @@ class Function:
         pack, lock, handle, extra = self.pack, self.lock, self.handle, self.extra
         streams, launch, failed = backend.streams, backend._launch, backend._failures
         enter, writes = backend._enter, self.writes
+        threads, is_only = backend._threads, backend._is_only
         last = [number.item() for number in numbers]
+        a, b, c, x, y, z = sizes
 
         def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
             stream = streams.in_order(memories, writes) if streams.several else 0
@@ -132,10 +130,11 @@ class Function:
                 return usual(memories, scalars)
             pointers = [memory.pointer for memory in memories]
             try:
-                enter()
+                if not is_only or not getattr(threads, "entered", False):
+                    enter()
                 with lock:
                     pack(*pointers, *scalars, *last)
-                    launch(handle, *sizes, 0, stream, 0, extra)
+                    launch(handle, a, b, c, x, y, z, 0, stream, 0, extra)
             except failed:
                 usual(memories, scalars)
 

@@ -9,10 +9,10 @@ from typing import Any
 from ..pool import Pool, size_class
 from .streams import Stream, Streams
 
-__all__ = ["Block", "Borrowed", "DevicePool"]
+__all__ = ["Block", "Borrowed", "DevicePool", "block_of"]
 
 
-class DevicePool(Pool[int]):
+class DevicePool(Pool):
     """The pool of a device, which keeps the blocks of its streams apart.
 
     A block's size is a multiple of 512 and the number of its lane: so blocks of one
@@ -51,28 +51,19 @@ class Block:
         "writer",
     )
 
-    def __init__(
-        self,
-        home: DevicePool,
-        pointer: int,
-        size: int,
-        nbytes: int,
-        streams: Streams,
-        writer: Stream,
-    ) -> None:
-        self._home = home
-        self._size = size
-        self._streams = streams
-        self.pointer = pointer
-        self.nbytes = nbytes
-        self.writer = writer
-        self.readers: tuple[Stream, ...] = ()
+    _home: Pool
+    _size: int
+    _streams: Streams
+    pointer: int
+    nbytes: int
+    writer: Stream
+    readers: tuple[Stream, ...]
 
     def __repr__(self) -> str:
         return f"<{self.nbytes} bytes on {self._home.device}>"
 
-    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if is_ending():
+    def __del__(self) -> None:
+        if _is_ending is None or _is_ending():
             return  # the driver frees all, and what is called here may be gone
         streams = self._streams
         if streams.several:
@@ -82,6 +73,26 @@ class Block:
             if any([s.lane != lane or (s.pointer and not lane) for s in users]):
                 streams.passed[self.pointer] = users
         self._home.give_back(self.pointer, self._size)
+
+
+def block_of(
+    home: Pool, nbytes: int, writer: Stream, rented: tuple[int, int] | None = None
+) -> Block:
+    """A `Block` that shows what `Pool.rent` gives, or gave."""
+    if rented is None:
+        rented = home.rent(nbytes)
+    block = Block.__new__(Block)
+    block._home = home
+    block.pointer, block._size = rented
+    block._streams = writer._home
+    block.nbytes = nbytes
+    block.writer = writer
+    block.readers = ()
+    return block
+
+
+_is_ending: Callable[[], bool] | None = sys.is_finalizing
+"""None once the module is empty, when a process ends."""
 
 
 class Borrowed:

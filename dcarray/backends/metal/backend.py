@@ -83,7 +83,7 @@ class MetalBackend(GridBackend):
             ahead=4,
             coalesces=True,
         )
-        self.pool: Pool[Any] = Pool(
+        self.pool: Pool = Pool(
             self.device, self._allocate, self._free, self._clear, self._queue.wait
         )
         self._numbers = Numbers()

@@ -93,7 +93,7 @@ class OpenClBackend(GridBackend):
         # The pool's thread waits for nothing: it must not be in a wait of the driver's
         # when the process ends.
         settle = None if self.sharing is None else self.sharing.sweep
-        self.pool: Pool[Storage] = Pool(
+        self.pool: Pool = Pool(
             *(self.device, self._allocate, self._free, self._clear, settle),
             keeps=max(1 << 30, own // 4),
         )

@@ -58,7 +58,7 @@ class Block:
     __slots__ = ("__weakref__", "_home", "_size", "buffer", "nbytes", "storage")
 
     def __init__(
-        self, home: Pool[Any] | HostMemory, storage: Storage, size: int, nbytes: int
+        self, home: Pool | HostMemory, storage: Storage, size: int, nbytes: int
     ) -> None:
         self._home = home
         self._size = size

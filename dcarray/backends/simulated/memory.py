@@ -62,7 +62,7 @@ class Memory:
     def __init__(self, device: str, capacity: int | None) -> None:
         self.device = device
         self.capacity = capacity
-        self.pool: Pool[int] = Pool(device, self._allocate, self._free, self._clear)
+        self.pool: Pool = Pool(device, self._allocate, self._free, self._clear)
         self._blocks: dict[int, HostArray] = {}
         self._numbers = itertools.count()
         self._used = 0

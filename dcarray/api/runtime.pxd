@@ -1,0 +1,4 @@
+cimport cython
+
+from ..array.state cimport ArrayState
+from ..lazy.graph cimport Binding

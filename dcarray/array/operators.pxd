@@ -1,0 +1,15 @@
+cimport cython
+
+from ..config cimport current
+from .quick cimport record_on_device
+from .state cimport ArrayState, of_host
+
+cdef _forward(ArrayState x, op, function, other)
+cdef _reflected(ArrayState x, op, function, other)
+cdef _unary(ArrayState x, op, function)
+@cython.locals(y=ArrayState)
+cdef _small(ArrayState x, other, limit)
+cdef _wrapped(ArrayState x, result)
+cdef _in_place(ArrayState x, op, function, other)
+cdef _compare(ArrayState x, op, function, other)
+cdef _power(ArrayState x, other, bint in_place=*)

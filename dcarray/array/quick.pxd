@@ -1,0 +1,29 @@
+cimport cython
+
+from ..backends.buffer cimport Buffer
+from ..lazy.callers cimport user_place
+from ..lazy.counting cimport within_bounds
+from ..lazy.errstate cimport capture
+from ..lazy.execute cimport evaluate
+from ..lazy.graph cimport Binding, Form, Value
+from ..lazy.record cimport as_scalar, converted, written, written_one
+from ..config cimport current
+from .operands cimport wrap
+from .state cimport ArrayState, of_host, showing
+
+@cython.locals(
+    sources=list, key=list, array=ArrayState, binding=Binding, value=Value,
+    buffer=Buffer, form=Form, named=bint, known=dict,
+)
+cdef _quickly(op, tuple operands)
+
+@cython.locals(hosts=list, array=ArrayState)
+cpdef at_once(cls, function, tuple operands)
+
+cpdef record_on_device(op, ArrayState x, other)
+
+@cython.locals(first=Value, second=Value, form=Form, right=ArrayState)
+cdef tuple _known_on_device(op, ArrayState x, other)
+
+@cython.locals(value=Value)
+cdef _recorded(cls, Form form, tuple sources, device, mask, tuple place)

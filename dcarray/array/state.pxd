@@ -1,0 +1,29 @@
+cimport cython
+
+from ..lazy.graph cimport Binding, Value, binding_of
+
+cdef class ArrayState:
+    cdef object __weakref__
+    cdef public object _device, _host, _view
+    cdef public Binding _binding
+    cdef public bint _locked
+    @cython.locals(binding=Binding, view=ArrayState, hosts=list)
+    cpdef _host_sibling(self, array)
+    @cython.locals(binding=Binding, value=Value)
+    cpdef Binding _bind(self, bint shared=*)
+    @cython.locals(binding=Binding, value=Value)
+    cpdef _settled(self)
+    @cython.locals(binding=Binding, value=Value)
+    cpdef _before_write(self)
+    @cython.locals(binding=Binding)
+    cpdef _writable_array(self)
+
+@cython.locals(x=ArrayState)
+cpdef of_host(cls, array, device)
+
+cdef object _reference
+
+@cython.locals(array=ArrayState)
+cpdef showing(cls, Value value)
+
+cdef object _new

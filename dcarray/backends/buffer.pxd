@@ -1,0 +1,19 @@
+cimport cython
+
+cdef object _forget, _reference, _monotonic
+
+@cython.freelist(64)
+cdef class Buffer:
+    cdef object __weakref__
+    cdef public object root, _sharer, home, pair
+    cdef public dict _copies
+    cdef public set _valid
+    cdef public object nbytes, start, users
+    cdef public double last_used
+    cpdef _put(self, device, memory)
+
+@cython.locals(buffer=Buffer)
+cdef Buffer _buffer(nbytes)
+
+@cython.locals(buffer=Buffer)
+cpdef Buffer device_buffer(device, memory, nbytes)

@@ -1,0 +1,1 @@
+# Closures need no types: this file says that the module is compiled.

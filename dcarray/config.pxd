@@ -1,0 +1,3 @@
+cdef object _active
+
+cpdef current()

@@ -1,0 +1,3 @@
+cpdef tuple user_place()
+cdef bint _is_ours(dict space)
+cdef object _getframe

@@ -1,0 +1,7 @@
+cimport cython
+
+from ..config cimport current
+from .graph cimport Expr, Value
+
+@cython.locals(expr=Expr, nodes=cython.longlong, held=cython.longlong)
+cpdef bint within_bounds(Value value)

@@ -1,0 +1,14 @@
+cimport cython
+
+from .callers cimport user_place
+from .graph cimport Value
+from .known cimport Found, find
+from .running cimport begin, run
+
+@cython.locals(value=Value)
+cpdef evaluate(values)
+
+@cython.locals(value=Value, stack=list)
+cdef _evaluate(Value wanted)
+
+cdef object _PENDING, _STORED

@@ -1,0 +1,44 @@
+cimport cython
+
+from ..backends.buffer cimport Buffer
+
+cdef object _reference, _PENDING, _STORED
+
+@cython.freelist(64)
+cdef class Value:
+    cdef object __weakref__
+    cdef public object binding, device, dtype, error, layout, output, state, view
+    cdef public list readers
+    cdef public Expr expr
+    cdef public Buffer buffer
+
+@cython.freelist(64)
+cdef class Binding:
+    cdef object __weakref__
+    cdef public object _device, _root
+    cdef public Value _value
+    cdef public list hosts
+
+cdef class Form:
+    cdef public object device, inner, inner_axis, op, plan, shape, signature
+    cdef public tuple arrays, inputs, outputs
+    cdef public bint plain
+
+# Long chains die one by one without deep calls: a tuple is between an expression and the
+# values that it reads, and tuples see to that.
+@cython.freelist(64)
+cdef class Expr:
+    cdef public object named, errstate
+    cdef public tuple place, results, sources
+    cdef public Form form
+    cdef public long long first, held, nodes, serial, widest
+    cpdef count(self, long long nodes, long long held, long long widest, long long first)
+
+@cython.locals(value=Value)
+cpdef Value value_of(view, device, Expr expr=*, output=*, Buffer buffer=*)
+
+@cython.locals(binding=Binding)
+cpdef Binding binding_of(Value value, root=*, device=*)
+
+@cython.locals(expr=Expr)
+cpdef Expr expr_of(Form form, tuple sources, errstate, tuple place)

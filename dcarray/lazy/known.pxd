@@ -1,0 +1,21 @@
+cimport cython
+
+from .graph cimport Binding, Expr, Form, Value
+
+@cython.freelist(16)
+cdef class Found:
+    cdef public object leaves, scalars, stored, values
+    cdef public object plan
+
+@cython.locals(found=Found)
+cdef Found _found(plan, leaves, scalars, stored, values)
+
+@cython.locals(
+    expr=Expr, found=Found, inner=Expr, form=Form, value=Value, read=Value, leaves=list,
+    scalars=list, values=list, counts=list, key=list, slots=dict, stack=list,
+    sources=tuple, views=tuple, waits=bint,
+)
+cpdef Found find(Value root, view, ending=*, into=*)
+
+cdef Found _alone(Value root, Form form, tuple sources)
+cdef object _PENDING

@@ -1,0 +1,23 @@
+cimport cython
+
+from .graph cimport Expr, Form, Value, expr_of, value_of
+
+cdef object _reference
+
+
+cpdef tuple converted(Form form, sources)
+
+@cython.locals(expr=Expr)
+cpdef tuple written(Form form, tuple sources, device, errstate, tuple place)
+
+@cython.locals(expr=Expr, value=Value)
+cpdef Value written_one(Form form, tuple sources, device, errstate, tuple place)
+
+@cython.locals(
+    form=Form, sources=tuple, nodes=cython.longlong, held=cython.longlong, first=cython.longlong,
+    widest=cython.longlong, nbytes=cython.longlong, read=Value,
+    source=Expr, readers=list, count=Py_ssize_t,
+)
+cdef _link(Expr expr, tuple results)
+
+cpdef as_scalar(number, dtype)

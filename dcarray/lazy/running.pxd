@@ -1,0 +1,16 @@
+cimport cython
+
+from ..config cimport current
+from .graph cimport Value
+from .known cimport Found
+from .plans cimport Plan
+from .ready cimport Ready
+
+@cython.locals(value=Value)
+cpdef begin(values)
+
+@cython.locals(found=Found, plan=Plan, ready=Ready, value=Value, buffers=list, place=Py_ssize_t)
+cpdef run(group, device, into=*, accumulator=*)
+
+cdef object _RUNNING, _STORED
+cdef Py_ssize_t _waiting
