@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..array import DeviceArray
 from ..backends.registry import opened
 from ..lazy import execute
+from ..lazy.graph import Value
 
 if TYPE_CHECKING:
     from ..lazy.explain import Plan
@@ -45,7 +46,14 @@ def evaluate(*arrays: Any) -> None:
             stack.extend(item)
         elif isinstance(item, dict):
             stack.extend(item.values())
+    # What reads the others first: it computes them in the same pass.
+    values.sort(key=_serial, reverse=True)
     execute.evaluate(values)
+
+
+def _serial(value: Value) -> int:
+    expr = value.expr
+    return -1 if expr is None else expr.serial
 
 
 def synchronize() -> None:

@@ -97,6 +97,21 @@ def test_value_that_a_pending_expression_still_needs_is_stored(operands):
     same(right, np.sin(a * b) * np.float32(2))
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_what_is_evaluated_together_is_one_group_in_any_order(operands, order):
+    (a, b, c), (x, y, z) = operands
+    mean = x * y
+    size = y + z
+    step = z - mean / size
+    arrays = [mean, size, step]
+    with dc.profile() as p:
+        dc.evaluate(*[arrays[place] for place in order])
+    assert len(p.groups) == 1
+    same(mean, a * b)
+    same(size, b + c)
+    same(step, c - a * b / (b + c))
+
+
 def test_recorded_value_is_fixed_when_it_is_written_down(operands):
     (a, b, _), (x, y, _) = operands
     r = x + y
