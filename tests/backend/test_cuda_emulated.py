@@ -94,7 +94,7 @@ def test_norms(raw: Raw) -> None:
     np.testing.assert_allclose(got, want, atol=2e-5)
 
 
-@pytest.mark.parametrize("shape", [(131, 150), (700, 35)])
+@pytest.mark.parametrize("shape", [(131, 150), (700, 35), (1500, 12), (16, 1500)])
 def test_vectors(raw: Raw, shape: tuple[int, int]) -> None:
     host = RNG.standard_normal(shape).astype("f4")
     for matrix in (host, host.T):

@@ -22,7 +22,11 @@ def put(host: Any) -> dc.DeviceArray:
 # ------------------------------------------------------------------------------ vectors
 @pytest.mark.parametrize("code", ["f4", "f8", "f2"])
 @pytest.mark.parametrize(
-    "shape", [(300, 400), (2, 70_001), (70_001, 2), (999, 1001), (5000, 64)]
+    "shape",
+    [
+        *((300, 400), (2, 70_001), (70_001, 2), (999, 1001), (5000, 64)),
+        *((70_001, 12), (70_001, 4), (1001, 1028), (9000, 31)),
+    ],
 )
 def test_vectors(code: str, shape: tuple[int, int]) -> None:
     host = RNG.standard_normal(shape).astype(code)

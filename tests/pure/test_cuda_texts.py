@@ -59,7 +59,7 @@ TEXTS = {
     "search": (choosing.search_text(F2, True), [picking._SEARCH]),
     "along and down": (
         vectors.vector_text(F8),
-        [products._ALONG, products._DOWN, products._ADDED],
+        [products._ALONG, products._SHORT, products._DOWN, products._ADDED],
     ),
     "halve": (halving.halving_text(2), [copying._HALVE]),
     "normal": (ziggurats.normal_text(F4, 3.65), [drawing._PCG, drawing._NORMAL]),

@@ -20,7 +20,11 @@ LEAST = 1 << 14
 GROUPS = 5
 """Groups of ``down`` that a unit of the device has room for."""
 
+MOST = 32 * 8
+"""Reads of a row up to which a few threads share it: some eight for each."""
+
 _ALONG = signature("along", "rrwqqqqqq")
+_SHORT = signature("short_rows", "rrwqqqqqqq")
 _DOWN = signature("down", "rrwwqqqqqq")
 _ADDED = signature("added", "rwqq")
 
@@ -76,10 +80,16 @@ def _along(raw: Raw, matrix: GridView, vector: GridView, out: GridView) -> None:
     offset, (step, _) = matrix.elements()
     begin, _ = vector.elements()
     fours = not any([n % 4 for n in (offset, begin, step, length)])
-    groups = (-(-count // vectors.AT_ONCE),)
     text = vectors.vector_text(out.dtype)
     operands = (matrix, vector, out)
     numbers = (count, length, step, offset, begin, int(fours))
+    reads = length // 4 if fours else length
+    if reads <= MOST:
+        team = min(32, 1 << (reads - 1).bit_length())
+        groups = (-(-count * team // (vectors.THREADS * vectors.TEAM_ROWS)),)
+        raw.run(text, _SHORT, groups, vectors.THREADS, *operands, *numbers, team)
+        return
+    groups = (-(-count // vectors.AT_ONCE),)
     raw.run(text, _ALONG, groups, vectors.THREADS, *operands, *numbers)
 
 
@@ -100,7 +110,7 @@ def _down(raw: Raw, matrix: GridView, vector: GridView, out: GridView) -> None:
     numbers = (length, count, step, offset, begin, part)
     raw.run(text, _DOWN, (side * parts,), vectors.THREADS, *operands, *numbers)
     if parts > 1:
-        ended = (-(-count // vectors.THREADS),)
+        ended = (-(-count // vectors.ABREAST),)
         raw.run(text, _ADDED, ended, vectors.THREADS, sums, out, count, parts)
 
 

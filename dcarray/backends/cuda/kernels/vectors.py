@@ -12,13 +12,16 @@ import numpy as np
 
 from .common import head
 
-__all__ = ["ABREAST", "AT_ONCE", "THREADS", "TURN", "vector_text"]
+__all__ = ["ABREAST", "AT_ONCE", "TEAM_ROWS", "THREADS", "TURN", "vector_text"]
 
 DType = np.dtype[Any]
 
 THREADS = 256
 AT_ONCE = 2
 """Rows that a group multiplies along."""
+
+TEAM_ROWS = 4
+"""Rows that each team of a group multiplies along, where rows are short."""
 
 ABREAST = 32
 """Columns that a group multiplies down."""
@@ -29,11 +32,12 @@ TURN = THREADS // ABREAST * 16
 
 @cache
 def vector_text(dtype: DType) -> str:
-    """The text of ``along``, ``down`` and ``added``.
+    """The text of ``along``, ``short_rows``, ``down`` and ``added``.
 
     ``along``: the matrix, whose rows lie side by side, the vector, the result, and: how
     many rows, their length, how far they lie apart, where the matrix and the vector
-    begin, and whether four elements can be read at once.  ``down``, for the sums of
+    begin, and whether four elements can be read at once.  ``short_rows``: the same, and
+    how many threads share a row, a power of two up to 32.  ``down``, for the sums of
     columns: the same, sums of parts, and: rows, columns, how far rows lie apart, both
     beginnings, rows of a part.  ``added``: these sums, the result, columns, parts.
     """
@@ -93,6 +97,52 @@ extern "C" __global__ void __launch_bounds__(THREADS) along(
   out[first + threadIdx.x] = store_source((source_value)all);
 }
 
+constexpr int TEAM_ROWS = 4;
+
+extern "C" __global__ void __launch_bounds__(THREADS) short_rows(
+    const source *__restrict__ x, const source *__restrict__ vector,
+    source *__restrict__ out, long long rows, long long length, long long row_step,
+    long long offset, long long begin, long long fours, long long wide) {
+  int team = (int)wide, teams = THREADS / team, lane = threadIdx.x & (team - 1);
+  long long first = blockIdx.x * (long long)(teams * TEAM_ROWS) + threadIdx.x / team;
+  vector += begin;
+  const source *from[TEAM_ROWS];
+  sum_type sums[TEAM_ROWS];
+#pragma unroll
+  for (int r = 0; r < TEAM_ROWS; r++) {
+    from[r] = x + offset + min(first + r * teams, rows - 1) * row_step;
+    sums[r] = 0;
+  }
+  if (fours) {
+    for (int at = lane * 4; at < length; at += team * 4) {
+      Four<source> factor = *(const Four<source> *)(vector + at), read[TEAM_ROWS];
+#pragma unroll
+      for (int r = 0; r < TEAM_ROWS; r++)
+        read[r] = *(const Four<source> *)(from[r] + at);
+#pragma unroll
+      for (int r = 0; r < TEAM_ROWS; r++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          sums[r] = fma((sum_type)load_source(read[r].at[k]),
+                        (sum_type)load_source(factor.at[k]), sums[r]);
+    }
+  } else {
+    for (int at = lane; at < length; at += team) {
+      sum_type factor = load_source(vector[at]);
+#pragma unroll
+      for (int r = 0; r < TEAM_ROWS; r++)
+        sums[r] = fma((sum_type)load_source(from[r][at]), factor, sums[r]);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < TEAM_ROWS; r++) {
+    for (int step = team / 2; step; step /= 2)
+      sums[r] += __shfl_xor_sync(0xffffffffu, sums[r], step);
+    long long row = first + r * teams;
+    if (!lane && row < rows) out[row] = store_source((source_value)sums[r]);
+  }
+}
+
 constexpr int AT_ONCE = sizeof(sum_type) == 4 ? 5 : 1;
 
 extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE) down(
@@ -133,11 +183,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE) down(
 extern "C" __global__ void __launch_bounds__(THREADS) added(
     const sum_type *__restrict__ parts, source *__restrict__ out, long long columns,
     long long count) {
-  long long column = blockIdx.x * (long long)THREADS + threadIdx.x;
-  if (column >= columns) return;
-  sum_type sum = parts[column];
-#pragma unroll 4
-  for (long long k = 1; k < count; k++) sum += parts[k * columns + column];
+  __shared__ sum_type tree[HIGH][32];
+  int lane = threadIdx.x & 31, high = threadIdx.x / 32;
+  long long column = blockIdx.x * 32LL + lane;
+  parts += min(column, columns - 1);
+  sum_type sum = 0;
+#pragma unroll 8
+  for (long long k = high; k < count; k += HIGH) sum += parts[k * columns];
+  tree[high][lane] = sum;
+  __syncthreads();
+  if (high || column >= columns) return;
+  for (int k = 1; k < HIGH; k++) sum += tree[k][lane];
   out[column] = store_source((source_value)sum);
 }
 """
