@@ -281,24 +281,30 @@ def _ways(
             )
         )
 
-    turned = None
     if worth and options["groups"] == 1 and not exact:
-        turned = _turned(kind, seen, lies, dtype.itemsize)
-    if turned is not None:
-        turns, shapes = turned
-        add(turns, shapes, [True, True, True])
-        if turns[2] is not None:
-            add([*turns[:2], None], shapes, [True, True, lies[2]])
+        together = TOGETHER // dtype.itemsize
+        few = seen[0][1] <= together // 2  # of which there are kernels of their own
+        for room in (together // 2, together) if few else (together,):
+            turned = _turned(kind, seen, lies, dtype.itemsize, room)
+            if turned is not None:
+                turns, shapes = turned
+                add(turns, shapes, [True, True, True])
+                if turns[2] is not None:
+                    add([*turns[:2], None], shapes, [True, True, lies[2]])
     add([None, None, None], list(seen), lies)
     return found
 
 
 def _turned(
-    kind: str, seen: tuple[Sizes, Sizes, Sizes], lies: list[bool], size: int
+    kind: str,
+    seen: tuple[Sizes, Sizes, Sizes],
+    lies: list[bool],
+    size: int,
+    together: int,
 ) -> tuple[list[Turn | None], list[Sizes]] | None:
     """What is turned so that all channels are behind, and the shapes that the plan
-    sees: channels may be filled up with zeros.  None where that is not to be done."""
-    together = TOGETHER // size
+    sees: channels may be filled up with zeros, to multiples of ``together``.  None
+    where that is not to be done."""
     turns: list[Turn | None] = []
     shapes: list[Sizes] = []
     for k, shape in enumerate(seen):
