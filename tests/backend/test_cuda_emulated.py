@@ -65,14 +65,23 @@ def test_running_sums(raw: Raw) -> None:
 
 
 def test_places(raw: Raw) -> None:
-    for shape in ((40, 33), (2, 300, 5), (9001,)):
-        host = RNG.random(shape).astype("f4")
-        host[RNG.random(shape) < 0.01] = np.nan
+    for code, shape in (
+        ("f4", (40, 33)),
+        ("f4", (2, 300, 5)),
+        ("f4", (9001,)),
+        ("f4", (2, 9001)),
+        ("u1", (2, 300, 70)),
+    ):
+        host = (RNG.random(shape) * 9).astype(code)
+        if code == "f4":
+            host[RNG.random(shape) < 0.01] = np.nan
         for axis in range(len(shape)):
             row = rows.TABLE["argmax"]
-            found = raw.call("argmax", row, [put(raw, host)], {"axis": axis})
-            if found is not None:
-                assert np.array_equal(get(found), host.argmax(axis))
+            for _ in range(2):  # its launches, and these again
+                found = raw.call("argmax", row, [put(raw, host)], {"axis": axis})
+                if found is not None:
+                    assert np.array_equal(get(found), host.argmax(axis))
+    assert not raw.counts().memory.seen_as(np.uint32).any()
 
 
 def test_variances(raw: Raw) -> None:

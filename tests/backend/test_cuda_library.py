@@ -138,6 +138,28 @@ def test_variances(code: str, shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(got, wide.T.var(0), rtol=rtol)
 
 
+def test_parts_are_counted_anew_in_every_launch() -> None:
+    hosts = [RNG.random((400 + k, 3000)).astype("f4") for k in range(6)]
+    given = [put(host) for host in hosts]
+
+    def folded(x: Any) -> Any:
+        return x.var(0), x.argmax(), x.mean()
+
+    captured = dc.graph(folded)
+    results: list[Any] = []
+    for turn in range(4):
+        for x in given:
+            with dc.stream():
+                results.append(folded(x))
+        results += [captured(x) if turn % 2 else folded(x) for x in given]
+    wanted = [folded(x) for x in hosts]
+    for k, found in enumerate(results):
+        var, place, mean = wanted[k % len(hosts)]
+        np.testing.assert_allclose(found[0].get(), var, rtol=2e-4)
+        assert found[1].get() == place
+        np.testing.assert_allclose(found[2].get(), mean, rtol=1e-5)
+
+
 # --------------------------------------------------------------------------------- rows
 @pytest.mark.parametrize("code", ["f4", "f8", "f2"])
 @pytest.mark.parametrize("length", [128, 300, 1001, 4096, 8192, 32768])

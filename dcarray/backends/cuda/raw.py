@@ -25,10 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["Raw", "signature"]
 
 FLOAT64 = np.dtype(np.float64)
+UINT32 = np.dtype(np.uint32)
 _BYTE = np.dtype(np.uint8)
 
 MOST = 1 << 13
 """Calls of rows whose launches are kept."""
+
+COUNTS = 256
+"""Bytes of counts for each unit of the device."""
+
+_COUNTS = -1
+"""Stands for their size in a plan."""
 
 
 def signature(name: str, code: str) -> Kernel:
@@ -51,7 +58,7 @@ class _Plan:
     Attributes
     ----------
     sizes : list of int
-        Bytes of the arrays that are made.
+        Bytes of the arrays that are made; `_COUNTS` for the counts of a stream.
     steps : list
         What starts a function and the numbers of its arrays; or None, and the number
         of an array that is to be zero.
@@ -83,6 +90,7 @@ class Raw:
         self._building = threading.Lock()
         self._plans: dict[Any, _Plan] = {}
         self._kept: dict[Any, Any] = {}
+        self._counts: dict[int, Any] = {}
         self._making = threading.local()
 
     @property
@@ -135,7 +143,10 @@ class Raw:
     def _again(self, plan: _Plan, views: Sequence[GridView]) -> GridView:
         backend = self.backend
         memories = [x.memory for x in views]
-        memories += [backend.allocate(nbytes) for nbytes in plan.sizes]
+        memories += [
+            self._counting() if nbytes == _COUNTS else backend.allocate(nbytes)
+            for nbytes in plan.sizes
+        ]
         for start, places in plan.steps:
             if start is None:
                 memory = memories[places]
@@ -153,11 +164,35 @@ class Raw:
         layout = kind(tuple(shape), dtype.itemsize)
         nbytes = layout.size * dtype.itemsize
         memory = self.backend.allocate(nbytes)
+        self._note(memory, nbytes)
+        return GridView(memory, layout, dtype)
+
+    def counts(self) -> GridView:
+        """Unsigned integers that are 0: 64 for each unit of the device.  A launch that
+        takes them leaves zeros, so that they need not be cleared."""
+        memory = self._counting()
+        self._note(memory, _COUNTS)
+        return GridView(memory, Layout.plain_for((memory.nbytes // 4,), 4), UINT32)
+
+    def _counting(self) -> Any:
+        """The counts of the current stream; a function that is captured has its own."""
+        backend = self.backend
+        stream = backend.streams.current
+        found = None if stream.capture else self._counts.get(stream.pointer)
+        if found is None:
+            found = backend.allocate(COUNTS * backend.limits.units)
+            backend._clear(found.pointer, found.nbytes)
+            if not stream.capture:
+                self._counts[stream.pointer] = found
+        return found
+
+    def _note(self, memory: Any, nbytes: int) -> None:
+        """Memory that was made belongs to the plan in the making."""
+        plan = getattr(self._making, "plan", None)
         if plan is not None:
             self._making.places[id(memory)] = len(self._making.held)
             self._making.held.append(memory)
             plan.sizes.append(nbytes)
-        return GridView(memory, layout, dtype)
 
     def zeros(self, words: int) -> GridView:
         """Words of 8 bytes that are 0."""

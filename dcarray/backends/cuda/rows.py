@@ -35,10 +35,8 @@ ROWS_AT_ONCE, COLUMNS_AT_ONCE = 6, 5
 """Groups that a unit of the device has room for."""
 
 _SCAN = signature("scan", "rwwqqqqqq")
-_ROWS = signature("rows", "rwwqqqqqdq")
-_COLUMNS = signature("columns", "rwwqqqqqqqdq")
-_MERGED = signature("merged", "rwqqdq")
-_MERGED_BY_GROUP = signature("merged_by_group", "rwqqdq")
+_ROWS = signature("rows", "rwwwqqqqqdq")
+_COLUMNS = signature("columns", "rwwwqqqqqqqdq")
 _ROW = signature("row", "rwrrqqqqd")
 
 
@@ -140,7 +138,7 @@ def _folded(
         parts = parts_of(outer, units * ROWS_AT_ONCE, -(-length // batch))
         vector = _fours(offset, *([length] if outer > 1 else []))
         groups: tuple[int, ...] = (outer * parts,)
-        kernel, ending, ended = _ROWS, _MERGED_BY_GROUP, out.size
+        kernel = _ROWS
         numbers: tuple[int, ...] = (length, length, offset, parts, int(vector))
     else:
         side = -(-inner // folding.across(x.dtype))
@@ -150,18 +148,16 @@ def _folded(
         parts = parts_of(side * outer, units * COLUMNS_AT_ONCE, -(-length // batch))
         part = -(-length // (parts * batch)) * batch
         parts = -(-length // part)
-        groups = (side * parts, outer)
-        kernel, ending, ended = _COLUMNS, _MERGED, -(-out.size // 32)
+        groups, kernel = (side * parts, outer), _COLUMNS
         numbers = (length, inner, offset, parts, part, inner, length * inner)
     if math.prod(groups) >= 1 << 31:
         return None
-    states = out
+    states = counts = out
     if parts > 1:
         states = raw.new((out.size * parts * folding.STATE // 8,), INT64)
-    raw.run(text, kernel, groups, folding.THREADS, x, out, states, *numbers, *ends)
-    if parts > 1:
-        merging = (out.size, parts, *ends)
-        raw.run(text, ending, (ended,), folding.THREADS, states, out, *merging)
+        counts = raw.counts()
+    given = (x, out, states, counts, *numbers, *ends)
+    raw.run(text, kernel, groups, folding.THREADS, *given)
     return out
 
 
