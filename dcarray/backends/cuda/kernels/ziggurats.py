@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BEFORE", "HEAD", "THREADS", "TILE", "normal_text"]
+__all__ = ["BEFORE", "HEAD", "THREADS", "TILE", "groups_of", "normal_text"]
 
 DType = np.dtype[Any]
 
@@ -30,6 +30,11 @@ BEFORE = 64
 HEAD = 3
 """Words of the progress before those of tiles: a counter, whether something is wrong,
 and where the last number ends."""
+
+
+def groups_of(dtype: DType) -> int:
+    """Groups that a unit of the device has room for; they go on to the next tile."""
+    return 6 if dtype.itemsize == 4 else 4
 
 
 @cache
@@ -47,7 +52,7 @@ def normal_text(dtype: DType, edge: float) -> str:
     return (
         f"typedef {'float' if short else 'double'} real;\n"
         f"typedef unsigned {'int' if short else 'long long'} piece;\n"
-        f"constexpr int PARTS = {2 if short else 1};\n"
+        f"constexpr int PARTS = {2 if short else 1}, GROUPS = {groups_of(dtype)};\n"
         f"constexpr piece MASK = {'0x7fffff' if short else '0xfffffffffffffull'};\n"
         f"constexpr real EDGE = (real){edge!r}, INVERSE = (real){1 / edge!r};\n"
         "__device__ inline real fraction(piece x) "
@@ -157,7 +162,7 @@ __device__ inline Trial tried(const Slow &slow, const real *factors,
   return found;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 3) normal(
+extern "C" __global__ void __launch_bounds__(THREADS, GROUPS) normal(
     const real *__restrict__ given_factors, const piece *__restrict__ given_limits,
     const real *__restrict__ given_heights, const Leap *__restrict__ leaps,
     const State *__restrict__ states, real *__restrict__ out, word *progress,
