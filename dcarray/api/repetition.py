@@ -55,9 +55,12 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return roll(x.ravel(), shift, 0).reshape(x.shape)
     axes = np.lib.array_utils.normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
-    by = np.broadcast_arrays(np.asarray(unwrapped(shift)), np.asarray(axes))
+    by = np.broadcast(np.asarray(unwrapped(shift)), np.asarray(axes))
+    if by.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     result = x.copy()
-    for steps, place in zip(by[0].ravel().tolist(), by[1].ravel().tolist()):
+    for some, place in by:
+        steps = int(some)
         length = result.shape[place]
         cut = length - steps % length if length else 0
         before = (slice(None),) * place
@@ -167,5 +170,11 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if where is True:
         dst[...] = src
         return
-    chosen = calls.elementwise(DeviceArray, WHERE, (as_array(where), source, dst))
+    where = as_array(where)
+    if not np.can_cast(where.dtype, np.bool, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {where.dtype!r} to dtype('bool') according "
+            "to the rule 'safe'"
+        )
+    chosen = calls.elementwise(DeviceArray, WHERE, (where, source, dst))
     dst[...] = chosen

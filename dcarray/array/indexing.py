@@ -41,6 +41,8 @@ def get_item(x: ArrayState, key: Any) -> Any:
     if host is None and x._device.kind not in _ON_HOST and _is_simple(key):
         view = sliced(x, key, _basic_view)
         return view if view.ndim else _element(x, view)
+    if isinstance(key, tuple):
+        key = tuple(key)  # of a subclass, too
     device = _common_device(x, key, "__getitem__")
     named = device.kind not in _ON_HOST
     # What is on a device only is picked there.
@@ -211,6 +213,8 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
                 if not large or not _is_same_memory(host[key], stored):
                     x._writable_array()[key] = stored
                 return
+    if isinstance(key, tuple):
+        key = tuple(key)
     _common_device(x, key, "__setitem__")
     named = x._device.kind not in ("auto", "cpu")
     key, basic = _normalised(_with_numbers(key), x._device if named else None)
