@@ -70,7 +70,7 @@ def correction_of(ddof: float, correction: Any) -> float:
     return correction  # type: ignore[no-any-return]
 
 
-def stored_in(out: Any, result: Any) -> Any:
+def stored_in(out: Any, result: Any, casting: Any = "same_kind") -> Any:
     """``result`` in the memory of ``out``, if that is given.
 
     Raises
@@ -80,12 +80,16 @@ def stored_in(out: Any, result: Any) -> Any:
     """
     if out is None:
         return presented(result)
+    if not isinstance(out, (DeviceArray, np.ndarray)):
+        raise TypeError("return arrays must be of ArrayType")
     if out.shape != result.shape:
-        raise ValueError(f"out has shape {out.shape}, the result has {result.shape}")
-    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        raise ValueError(
+            f"out has wrong shape: {out.shape}, the result has {result.shape}"
+        )
+    if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
             f"Cannot cast the result from {result.dtype!r} to {out.dtype!r} with "
-            "casting rule 'same_kind'"
+            f"casting rule '{casting}'"
         )
     out[...] = result
     return out

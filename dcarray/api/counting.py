@@ -166,6 +166,16 @@ def histogramdd(
     return _of_points(columns, bins, range, density, weights)
 
 
+def _check_bins(number: Any, axis: int) -> None:
+    """A number of bins along an axis, as NumPy wants it."""
+    if number < 1:
+        raise ValueError(f"`bins[{axis}]` must be positive, when an integer")
+    try:
+        operator.index(number)
+    except TypeError:
+        raise TypeError(f"`bins[{axis}]` must be an integer, when a scalar") from None
+
+
 def _of_points(
     columns: Sequence[Any], bins: Any, span: Any, density: Any, weights: Any
 ) -> tuple[Any, tuple[Any, ...]]:
@@ -180,6 +190,9 @@ def _of_points(
             raise ValueError(
                 "The dimension of bins must be equal to the dimension of the sample x."
             ) from None
+    for axis, one in enumerate(given):
+        if np.ndim(one) == 0:
+            _check_bins(one, axis)
     spans = [None] * count if span is None else list(span)
     if len(spans) != count:
         raise ValueError("range argument must have one entry per dimension")

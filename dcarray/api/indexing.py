@@ -297,10 +297,11 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
     if rest.size and not bool(((rest >= 0) & (rest < count)).all()):
         raise ValueError(f"index is out of bounds for array with size {count}")
     found = []
-    for length in lengths if order == "F" else lengths[::-1]:
+    reverse = order in ("F", "f")
+    for length in lengths if reverse else lengths[::-1]:
         found.append(rest % length)
         rest = rest // length
-    return tuple(found if order == "F" else found[::-1])
+    return tuple(found if reverse else found[::-1])
 
 
 @hosted(np.ravel_multi_index)
@@ -331,9 +332,9 @@ def ravel_multi_index(
     np.ravel_multi_index(empty, dims, mode, order)  # says what is wrong
     found: Any = 0
     triples = list(zip(parts, lengths, modes, strict=True))
-    for index, length, how in triples[::-1] if order == "F" else triples:
+    for index, length, how in triples[::-1] if order in ("F", "f") else triples:
         if index.size and not length:
-            raise ValueError("invalid entry in coordinates array")
+            raise ValueError("cannot unravel if shape has zero entries (is empty).")
         if how == "wrap":
             index = index % length
         elif how == "clip":

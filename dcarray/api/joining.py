@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -176,6 +177,11 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
 @hosted(getattr(np, "row_stack", np.vstack))
 def row_stack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """`vstack`, by a name that NumPy will drop."""
+    warnings.warn(
+        "`row_stack` alias is deprecated. Use `np.vstack` directly.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
     return vstack(tup, dtype=dtype, casting=casting)
 
 

@@ -59,7 +59,7 @@ def nanmedian(
     low, high = (rows.at(place) for place in below)
     found = (low + high) * low.dtype.type(0.5) if rows.length > 1 else low
     found = where(low == high, low, found)  # also where both are infinite
-    found = rows.finished(found, axis is not None)
+    found = rows.finished(found, axis is not None, 4)
     return calling.stored_in(out, found.reshape(shape))
 
 
@@ -172,13 +172,13 @@ class _Rows:
         inside = places.clip(0, self.length - 1)
         return take_along_axis(self.sorted, inside, axis=-1)
 
-    def finished(self, found: Any, one_by_one: bool = False) -> Any:
+    def finished(self, found: Any, one_by_one: bool, level: int) -> Any:
         """A result; rows that are nothing but NaN give NaN, and a warning, or one
-        each."""
+        each, of the caller so many levels above."""
         nothing = self.counts == 0
         count = int(nothing.sum())
         for _ in range(count if one_by_one else min(count, 1)):
-            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
+            warnings.warn("All-NaN slice encountered", RuntimeWarning, level)
         if count:
             found = where(nothing, found.dtype.type(np.nan), found)
         return found
@@ -218,11 +218,11 @@ def _quantiles(
         dtype = np.result_type(dtype, shares.dtype)
     parts = [_at_share(rows, float(share), dtype) for share in shares.flat]
     if not shares.ndim:
-        found = rows.finished(parts[0], axis is not None)
+        found = rows.finished(parts[0], axis is not None, 6)
         return calling.stored_in(out, found.reshape(shape))
     if not parts:
         return DeviceArray._empty((*shares.shape, *shape), dtype, a._device)
-    found = rows.finished(stack(parts), axis is not None)
+    found = rows.finished(stack(parts), axis is not None, 6)
     return calling.stored_in(out, found.reshape((*shares.shape, *shape)))
 
 

@@ -113,7 +113,10 @@ def _with_constants(x: DeviceArray, pad_width: Any, values: Any) -> Any:
     widths = _widths(pad_width, x.ndim).tolist()
     constants = np.broadcast_to(np.asarray(values), (x.ndim, 2))
     lengths = [n + sum(pair) for n, pair in zip(x.shape, widths, strict=True)]
-    result = DeviceArray._empty(tuple(lengths), x.dtype, x._device)
+    if x.flags.fnc:
+        result = DeviceArray._empty(tuple(lengths[::-1]), x.dtype, x._device).T
+    else:
+        result = DeviceArray._empty(tuple(lengths), x.dtype, x._device)
     whole = [slice(a, a + n) for (a, _), n in zip(widths, x.shape, strict=True)]
     result[tuple(whole)] = x
     for axis, (before, after) in enumerate(widths):
@@ -130,8 +133,11 @@ def _with_constants(x: DeviceArray, pad_width: Any, values: Any) -> Any:
 
 def _with_elements(x: DeviceArray, pad_width: Any, mode: Any, options: Any) -> Any:
     """Padding with the array's own elements: NumPy pads the indices."""
+    pairs = _widths(pad_width, x.ndim)
+    if x.flags.fnc:
+        return _with_elements(x.T, pairs[::-1], mode, options).T
     result: Any = x
-    for axis, pair in enumerate(_widths(pad_width, x.ndim).tolist()):
+    for axis, pair in enumerate(pairs.tolist()):
         if any(pair):
             places: Any = np.pad(np.arange(x.shape[axis]), pair, mode, **options)
             result = result[(slice(None),) * axis + (places,)]

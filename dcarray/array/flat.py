@@ -110,8 +110,8 @@ class FlatIterator:
         if isinstance(key, FlatIterator):
             key = key[:]
         if isinstance(key, (ArrayState, np.ndarray)):
-            kind = key.dtype.kind
-            if (kind in "iu" and key.ndim) or (kind == "b" and key.shape == (len(self),)):
+            kind, shape = key.dtype.kind, key.shape
+            if (kind in "iu" and shape) or (kind == "b" and shape == (len(self),)):
                 return key
         elif key is Ellipsis:
             return key

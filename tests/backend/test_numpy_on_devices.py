@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,8 @@ from dcarray.lazy import execute, fuse
 from .interpreted_device import InterpretedBackend
 
 A = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+F = {"order": "f"}
+UNSAFE = {"casting": "unsafe"}
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +73,136 @@ def test_padding_that_turns_what_it_mirrors(device: str) -> None:
         lambda m, x: m.pad(x, 1.5),
         lambda m, x: m.pad(x, -1),
         lambda m, x: m.isin(x, x, kind="other"),
+        lambda m, x: m.isin(x, x, kind="table"),
+        lambda m, x: m.isin(m.array([1]), m.array([-100, 100], np.int8), kind="table"),
+        lambda m, x: m.copyto(x, x, where=x),
+        lambda m, x: m.einsum("ij->i", x, out=m.zeros(3, np.int32)),
+        lambda m, x: m.einsum("ij->i", x, dtype=np.int32),
+        lambda m, x: m.einsum(x, [0, 52]),
+        lambda m, x: m.einsum("ij,jk", x, x.T, optimize=["einsum_path", (2, 3)]),
+        lambda m, x: m.fft.fft(x, out=""),
+        lambda m, x: m.histogramdd(x[:, :2], bins=[0.5, 2]),
+        lambda m, x: m.histogramdd(x[:, :2], bins=[2, 2.5]),
+        lambda m, x: m.linalg.outer(x, x),
+        lambda m, x: m.nanargmax(m.zeros((0, 3))),
+        lambda m, x: m.nanmin(m.zeros((0, 3))),
+        lambda m, x: m.place(x, m.ones((3, 5), bool), [1]),
+        lambda m, x: m.put_along_axis(x, m.zeros((1, 2), int), 1, None),
+        lambda m, x: m.ravel_multi_index((m.zeros(2, int),), (2,), "other"),
+        lambda m, x: m.ravel_multi_index((m.zeros(2, int),) * 2, (2.0, 3)),
+        lambda m, x: m.unravel_index(m.zeros(2, int), (2, 3), "V"),
+        lambda m, x: m.reshape(x, 12, copy="False"),
+        lambda m, x: m.roll(x, "a", axis=0),
+        lambda m, x: x.flat[None],
+        lambda m, x: x.flat[1, 2],
+        lambda m, x: x.flat[[True, True]],
+        lambda m, x: x.flat[np.ones(11, bool)],
+        lambda m, x: x.flat.__setitem__((), 1),
+        lambda m, x: x.flat.__setitem__((...,), 1),
+        lambda m, x: m.ones((1,) * 64)[(np.array([0]),) * 64],
     ],
 )
 def test_errors_of_numpy(device: str, call: Callable[[Any, Any], Any]) -> None:
-    with pytest.raises((TypeError, ValueError)) as wanted:
+    with pytest.raises((IndexError, TypeError, ValueError, RuntimeError)) as wanted:
         call(np, A.copy())
     with dc.config(device=device), pytest.raises(type(wanted.value)) as got:
         call(dc, dc.asarray(A, device=device))
     assert str(got.value) == str(wanted.value)
+
+
+KEYS = (
+    *((), (1,), (slice(1, 3),), (...,), ..., slice(0, 5, 2), 4, np.int8(3)),
+    *(np.array(2), [-1, 2], [[1, 2], [3, 4]], (np.array([1, 2]),), [], [True, 1]),
+    *(A.ravel() % 2 == 0, slice(20, 30)),
+)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_flat_takes_keys_and_repeats_values(device: str, key: Any) -> None:
+    x = dc.asarray(A, device=device)
+    wanted = A.flat[key]
+    assert np.array_equal(dc.asarray(x.flat[key]).get(), wanted)
+    for value in (7, [50, 60]):
+        host, x = A.copy(), dc.asarray(A, device=device)
+        try:
+            host.flat[key] = value
+        except (IndexError, ValueError) as error:
+            with pytest.raises(type(error)):
+                x.flat[key] = value
+            continue
+        x.flat[key] = value
+        assert np.array_equal(x.get(), host)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, x: x.flat[True],
+        lambda m, x: x.flat[[1.0, 2.0]],
+        lambda m, x: m.nanmedian(x + np.nan, axis=0),
+        lambda m, x: m.nanmedian(x + np.nan * 1j, axis=1),
+        lambda m, x: m.nanmedian(m.zeros((0, 3)), axis=0),
+        lambda m, x: m.nanpercentile(m.zeros((0, 3)), 50),
+        lambda m, x: m.nanquantile(x + np.nan, [0.5, 0.25], axis=0),
+        lambda m, x: m.nanvar(m.zeros((0, 3)), axis=0),
+        lambda m, x: m.nanmean(x + np.nan),
+    ],
+)
+@pytest.mark.parametrize("scalars", ["array", "numpy"])
+def test_warnings_of_numpy(
+    device: str, call: Callable[[Any, Any], Any], scalars: str
+) -> None:
+    with warnings.catch_warnings(record=True) as wanted:
+        warnings.simplefilter("always")
+        answer = call(np, A.copy())
+    x = dc.asarray(A, device=device)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with dc.config(device=device, scalars=scalars):
+            found = dc.asarray(call(dc, x))
+    assert [str(w.message) for w in seen] == [str(w.message) for w in wanted]
+    np.testing.assert_array_equal(found.get(), answer)
+
+
+class Subclass(tuple[Any, ...]):
+    """A tuple of another type."""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, x: x[Subclass(([1, 2], [1, 0]))],
+        lambda m, x: m.einsum("ij->i", x, dtype="f8", out=m.zeros(3, "i4"), **UNSAFE),
+        lambda m, x: m.einsum("i,i->", x[0], x[1], out=m.array(0, "i4"), **UNSAFE),
+        lambda m, x: m.einsum("ij->ji", x, order="F"),
+        lambda m, x: m.einsum("ij->ij", x.T, order="A"),
+        lambda m, x: m.pad(x.T, ((1, 2), (2, 1)), constant_values=((1, 2), (3, 4))),
+        lambda m, x: m.pad(x.T, 1, "edge"),
+        lambda m, x: m.pad(x.T, ((1, 0), (0, 2)), "wrap"),
+        lambda m, x: m.ravel_multi_index((x.astype(int), x.astype(int)), (12, 13), **F),
+        lambda m, x: m.ravel_multi_index((m.ones(5, bool),) * 2, (8, 4)),
+        lambda m, x: m.stack(m.unravel_index(x.astype(int), (3, 4), **F)),
+        lambda m, x: m.reshape(x.T, (2, 6), order="f"),
+        lambda m, x: m.reshape(x[:, ::2].T, (3, 2), order="a"),
+        lambda m, x: m.roll(x, "1", axis=0),
+        lambda m, x: m.roll(x, (1, 2), axis=(0, 1)),
+        lambda m, x: m.setxor1d(x % 5, x[0], assume_unique=True),
+        lambda m, x: m.setxor1d(x % 5, x[1] + np.array([np.nan, 0, np.nan, 0], "f4")),
+        lambda m, x: m.nanmedian(m.where(x > 3, x, np.nan) * (1 + 2j)),
+        lambda m, x: x.ravel()[x.astype(int).T],
+        lambda m, x: x[x.astype(int).T % 3, 0],
+        lambda m, x: x[m.zeros((2, 1), int), x[:2, :2].astype(int).T.copy().T % 4],
+    ],
+)
+def test_values_and_orders_of_numpy(
+    device: str, call: Callable[[Any, Any], Any]
+) -> None:
+    wanted = call(np, A.copy())
+    with dc.config(device=device):
+        got = call(dc, dc.asarray(A, device=device))
+    assert got.dtype == wanted.dtype
+    assert got.strides == wanted.strides
+    np.testing.assert_array_equal(got.get(), wanted)
 
 
 def test_arrays_by_their_type_are_on_the_default_device(device: str) -> None:
