@@ -114,7 +114,11 @@ def _normalised(key: Any, device: Device | None) -> tuple[Any, bool]:
     if kind is int or kind is slice or key is None or key is Ellipsis:
         return key, True
     if kind is tuple:
-        items = [_normalised(item, device) for item in key]
+        # A tuple within a key is an index array, as a list is.
+        items = [
+            _normalised(list(item) if isinstance(item, tuple) else item, device)
+            for item in key
+        ]
         return tuple([item for item, _ in items]), all([basic for _, basic in items])
     if isinstance(key, ArrayState):
         stays = device is not None and (key.ndim or key._device == device)
@@ -145,8 +149,8 @@ def _unwrapped_list(key: list[Any]) -> list[Any]:
     return [
         item._array()
         if isinstance(item, ArrayState)
-        else _unwrapped_list(item)
-        if isinstance(item, list)
+        else _unwrapped_list(list(item))
+        if isinstance(item, (list, tuple))
         else item
         for item in key
     ]
