@@ -109,8 +109,14 @@ def call_row(row: Op, operands: Sequence[Any], out: Any = None, **options: Any) 
     result = calls.library(DeviceArray, row, operands, **plain)
     if isinstance(result, tuple):
         return tuple([presented(item) for item in result])
+    if out is not None and row.name in _BROADCAST and out.shape != result.shape:
+        out[...] = result
+        return out
     return stored_in(out, result)
 
+
+_BROADCAST = ("percentile", "quantile")
+"""Rows whose results fill an ``out`` of more axes."""
 
 _UNSIGNED: dict[str, Callable[..., Any]] = {
     "bincount": lambda x, /, weights=None, minlength=0: None,

@@ -260,6 +260,8 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if axis is None:
         x, axis = x.ravel(), 0
     axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
+    if x.flags.fnc and isinstance(obj, (int, slice)):
+        return delete(x.T, obj, x.ndim - 1 - axis).T
     kept = np.delete(np.arange(x.shape[axis]), unwrapped(obj))
     return x[(slice(None),) * axis + (kept,)]
 

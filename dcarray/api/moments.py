@@ -145,11 +145,11 @@ def cov(
     else:
         w = w.astype(double)
         sums = w.sum()
-        mean, total = (x * w).sum(1) / sums, float(sums.get())
+        mean, total = (x * w).sum(1) / sums, float(sums)
         freedom = total - ddof
         if ddof and aweights is not None:
             squares = (w * on_device(aweights, x._device)).sum()
-            freedom = total - ddof * float(squares.get()) / total
+            freedom = total - ddof * float(squares) / total
     if freedom <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
         freedom = 0.0

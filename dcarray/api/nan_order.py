@@ -214,7 +214,7 @@ def _quantiles(
         )
     rows, shape = _rows(a, axis, keepdims)
     dtype = a.dtype
-    if not isinstance(q, (int, float)):
+    if type(q) not in (int, float):
         dtype = np.result_type(dtype, shares.dtype)
     parts = [_at_share(rows, float(share), dtype) for share in shares.flat]
     if not shares.ndim:

@@ -114,7 +114,7 @@ def _conditions(given: Any, ndim: int) -> list[Any]:
     if isinstance(given, DeviceArray):
         alone = given.ndim == ndim
         return [given.astype(bool)] if alone else list(given.astype(bool))
-    items = list(given)
+    items = list(given) if np.ndim(given) else [given]
     if items and ndim and not np.ndim(items[0]):
         items = [items]
     return [as_array(item).astype(bool) for item in items]

@@ -151,6 +151,8 @@ def resize(a: Any, new_shape: Any) -> Any:
     x = as_array(a).ravel()
     shape = unwrapped(new_shape)
     count = int(np.prod(shape))
+    if np.any(np.less(shape, 0)):
+        raise ValueError("all elements of `new_shape` must be non-negative")
     if not x.size or not count:
         return call_numpy(DeviceArray, np.resize, a, shape)
     return tile(x, -(-count // x.size))[:count].reshape(shape)

@@ -92,6 +92,13 @@ def test_padding_that_turns_what_it_mirrors(device: str) -> None:
         lambda m, x: m.ravel_multi_index((m.zeros(2, int),) * 2, (2.0, 3)),
         lambda m, x: m.unravel_index(m.zeros(2, int), (2, 3), "V"),
         lambda m, x: m.reshape(x, 12, copy="False"),
+        lambda m, x: m.resize(x, (-2, 3)),
+        lambda m, x: m.bincount(x.astype(int)[0], minlength="a"),
+        lambda m, x: m.bincount(x[0]),
+        lambda m, x: m.convolve(x[0], x[0], None),
+        lambda m, x: m.interp(x, x[0], x[0], left=1j),
+        lambda m, x: m.linalg.multi_dot([x]),
+        lambda m, x: m.linalg.norm(m.zeros((2, 2, 2)), None, (0, 1, 2)),
         lambda m, x: m.roll(x, "a", axis=0),
         lambda m, x: x.flat[None],
         lambda m, x: x.flat[1, 2],
@@ -189,6 +196,24 @@ class Subclass(tuple[Any, ...]):
         lambda m, x: m.setxor1d(x % 5, x[0], assume_unique=True),
         lambda m, x: m.setxor1d(x % 5, x[1] + np.array([np.nan, 0, np.nan, 0], "f4")),
         lambda m, x: m.nanmedian(m.where(x > 3, x, np.nan) * (1 + 2j)),
+        lambda m, x: x[((0, 1), (1, 2))],
+        lambda m, x: x[((0, 1),)],
+        lambda m, x: x[((True, False, True),)],
+        lambda m, x: m.linalg.norm(x[:0], np.inf),
+        lambda m, x: m.linalg.norm(x[:0], np.inf, 0),
+        lambda m, x: m.delete(x.T, [0, 1], axis=0),
+        lambda m, x: m.delete(x.T, slice(1, None, 2), axis=0),
+        lambda m, x: m.bincount(x.ravel().astype("u8")),
+        lambda m, x: m.cov(x, fweights=m.arange(4) + 1, aweights=m.arange(4.0) + 1),
+        lambda m, x: m.piecewise(m.array(3.0), m.array(3.0) > 4, [4, 1]),
+        lambda m, x: m.interp(x / 6, x[0], m.array([1, complex(0, np.inf), 2j, 5])),
+        lambda m, x: m.interp(x / 6, x[0], m.array([1, complex(np.inf, 1), 2, 3])),
+        lambda m, x: m.isclose(x[0, 1], 1 - 2.0**-40, rtol=0, atol=0),
+        lambda m, x: m.isclose(x[0, 1], np.float64(1 - 2.0**-40), rtol=0, atol=0),
+        lambda m, x: m.isclose(x, 2, rtol=0.5),
+        lambda m, x: m.percentile(x, np.float64(50)),
+        lambda m, x: m.nanpercentile(x, np.float64(50)),
+        lambda m, x: m.percentile(x, 50.0, out=m.zeros((1, 1))),
         lambda m, x: x.ravel()[x.astype(int).T],
         lambda m, x: x[x.astype(int).T % 3, 0],
         lambda m, x: x[m.zeros((2, 1), int), x[:2, :2].astype(int).T.copy().T % 4],
@@ -202,7 +227,43 @@ def test_values_and_orders_of_numpy(
         got = call(dc, dc.asarray(A, device=device))
     assert got.dtype == wanted.dtype
     assert got.strides == wanted.strides
-    np.testing.assert_array_equal(got.get(), wanted)
+    np.testing.assert_allclose(got.get(), wanted, rtol=1e-14)
+    with dc.config(device=device, scalars="numpy"):
+        got = dc.asarray(call(dc, dc.asarray(A, device=device)))
+    np.testing.assert_allclose(got.get(), wanted, rtol=1e-14)
+
+
+def test_what_shows_a_part_is_a_view(device: str) -> None:
+    x = dc.asarray(A, device=device)
+    assert x.base is None
+    assert x.flags.owndata
+    assert not x[1:].flags["OWNDATA"]
+    x[1:].base[0, 0] = 5
+    assert x.get()[0, 0] == 5
+    assert dc.require(x[:, ::2], None, "O").flags.owndata
+
+
+def test_arrays_of_the_host_as_out_of_a_device(device: str) -> None:
+    x, out = dc.asarray(A, device=device), np.zeros((3, 4))
+    with pytest.raises(TypeError, match="implicit_transfer"):
+        dc.add(x, 1, out=out)
+    with dc.config(implicit_transfer="allow"):
+        assert dc.add(x, 1, out=out) is out
+        x.clip(1, 3, out=out[:, :])
+    assert np.array_equal(out, A.clip(1, 3))
+
+
+def test_masked_values_stay_masked_beside_arrays_of_a_device(device: str) -> None:
+    y = np.ma.array([0.0, 1, 4, 9], mask=[0, 0, 1, 0])
+    places = dc.asarray(np.arange(4.0), device=device)
+    with dc.config(implicit_transfer="allow"):
+        assert dc.trapezoid(y, places) == np.trapezoid(y, np.arange(4.0))
+
+
+def test_bounded_integers_are_drawn_for_programs_of_numpy(device: str) -> None:
+    with dc.config(device=device, scalars="numpy"):
+        drawn = dc.random.default_rng(3).integers(0, 7, 50).get()
+    assert drawn.min() >= 0 and drawn.max() < 7
 
 
 def test_arrays_by_their_type_are_on_the_default_device(device: str) -> None:

@@ -329,6 +329,8 @@ def _kron(work: Work, x: Any, y: Any) -> GridView:
 
 def _multi_dot(work: Work, *arrays: Any) -> GridView:
     """`numpy.linalg.multi_dot`, from left to right."""
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
     found = work.put(arrays[0])
     for x in arrays[1:]:
         found = _dot(work, found, x)

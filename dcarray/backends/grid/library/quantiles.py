@@ -190,7 +190,7 @@ def _quantile(
         )
     found = _Sorted(work, x, axis, keepdims)
     dtype = found.rows.dtype
-    weak = isinstance(q, (int, float)) and dtype.kind == "f"
+    weak = type(q) in (int, float) and dtype.kind == "f"
     if not weak:
         dtype = np.result_type(dtype, shares.dtype)
     if method in _ELEMENTS:

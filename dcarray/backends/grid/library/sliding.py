@@ -61,6 +61,7 @@ def _mode(mode: Any) -> str:
         return names[mode]
     if mode in names:
         return str(mode)
+    np.correlate(np.ones(1), np.ones(1), mode)  # a TypeError, if it is no mode at all
     raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
 
 

@@ -73,13 +73,8 @@ def _bincount(
     x = work.put(x)
     if x.ndim != 1:
         raise ValueError("object of too small depth for desired array")
-    if x.dtype.kind not in "bi" and not (x.dtype.kind == "u" and x.dtype.itemsize < 8):
-        raise TypeError(
-            f"Cannot cast array data from {x.dtype!r} to dtype('int64') according to "
-            "the rule 'safe'"
-        )
-    if minlength < 0:
-        raise ValueError("'minlength' must not be negative")
+    least = 0 if type(minlength) is int and minlength > 0 else minlength
+    np.bincount(np.zeros(1, x.dtype), minlength=least)  # says what is wrong
     numbers = work.cast(x, INT64)
     length = minlength
     if x.size:
