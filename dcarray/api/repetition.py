@@ -86,6 +86,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     """
     if named_device((array,), {}) is AUTO:
         return on_host(DeviceArray, np.pad, array, pad_width, mode, **kwargs)
+    if set(kwargs) - _OPTIONS.get(mode, set()):
+        np.pad(np.zeros(1), 0, mode, **kwargs)  # says what is wrong
     values = kwargs.get("constant_values", 0)
     if mode == "constant" and not isinstance(values, DeviceArray):
         return _with_constants(array, unwrapped(pad_width), values)
@@ -93,6 +95,14 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if mode in ("edge", "wrap", "reflect", "symmetric") and even:
         return _with_elements(array, unwrapped(pad_width), mode, kwargs)
     return call_numpy(DeviceArray, np.pad, array, pad_width, mode, **kwargs)
+
+
+_OPTIONS = {
+    "constant": {"constant_values"},
+    "reflect": {"reflect_type"},
+    "symmetric": {"reflect_type"},
+}
+"""Options of the modes that the device knows."""
 
 
 def _widths(pad_width: Any, ndim: int) -> Any:
