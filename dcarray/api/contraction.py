@@ -65,6 +65,10 @@ def einsum(
             options["out"] = out
         return on_host(DeviceArray, np.einsum, *operands, optimize=optimize, **options)
     text, arrays = _parsed(operands)
+    if out is None and len(arrays) == 1 and "dtype" not in options:
+        one = np.empty((1,) * arrays[0].ndim, np.bool)
+        if np.may_share_memory(one, np.einsum(text, one)):
+            return moved(arrays[0], lambda a: np.einsum(text, a))
     if out is None and not options and isinstance(optimize, (bool, str)):
         return calling.call_row(rows.EINSUM, arrays, subscripts=text, optimize=optimize)
     arrays = [calls.as_operand(x) for x in arrays]
@@ -77,9 +81,12 @@ def einsum(
     with config(scalars="array"):
         found = calling.call_row(rows.EINSUM, arrays, subscripts=text)
     order = (options.get("order") or "K").upper()
-    turned = all([x.flags.fnc for x in arrays if isinstance(x, DeviceArray)])
-    if order == "F" or (order == "A" and turned):
-        found = found.copy("F")
+    if order == "A":
+        given = [x for x in arrays if isinstance(x, DeviceArray)]
+        turned = all([x.flags.f_contiguous for x in given])
+        order = "F" if turned else "C"
+    if order != "K" and not found.flags[f"{order}_CONTIGUOUS"]:
+        found = found.copy(order)
     return calling.stored_in(out, found, "unsafe")
 
 

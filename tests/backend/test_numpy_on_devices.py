@@ -93,6 +93,8 @@ def test_padding_that_turns_what_it_mirrors(device: str) -> None:
         lambda m, x: m.unravel_index(m.zeros(2, int), (2, 3), "V"),
         lambda m, x: m.reshape(x, 12, copy="False"),
         lambda m, x: m.resize(x, (-2, 3)),
+        lambda m, x: m.searchsorted(x[0], x, sorter=[0, 1]),
+        lambda m, x: m.searchsorted(x[0], x, sorter=[0.0, 1, 2, 3]),
         lambda m, x: m.cov(x, dtype=int),
         lambda m, x: m.digitize(x, [3, 3, 2, 4]),
         lambda m, x: m.pad(x, 1, other=3),
@@ -187,6 +189,11 @@ class Subclass(tuple[Any, ...]):
         lambda m, x: m.einsum("i,i->", x[0], x[1], out=m.array(0, "i4"), **UNSAFE),
         lambda m, x: m.einsum("ij->ji", x, order="F"),
         lambda m, x: m.einsum("ij->ij", x.T, order="A"),
+        lambda m, x: m.einsum("i,j->ij", x[0], x[1], order="A"),
+        lambda m, x: m.einsum("ij,jk->ik", x, x.T, order="F"),
+        lambda m, x: m.einsum("ij,kj->ki", x, x),
+        lambda m, x: m.einsum("...ft,mf->...mt", x.reshape(2, 3, 2), x[:, :3]),
+        lambda m, x: m.einsum("ij,j->ij", x.T, x[:, 0]),
         lambda m, x: m.pad(x.T, ((1, 2), (2, 1)), constant_values=((1, 2), (3, 4))),
         lambda m, x: m.pad(x.T, 1, "edge"),
         lambda m, x: m.pad(x.T, ((1, 0), (0, 2)), "wrap"),
@@ -241,6 +248,15 @@ def test_values_and_orders_of_numpy(
     with dc.config(device=device, scalars="numpy"):
         got = dc.asarray(call(dc, dc.asarray(A, device=device)))
     np.testing.assert_allclose(got.get(), wanted, rtol=1e-14)
+
+
+def test_einsum_gives_views_as_numpy_does(device: str) -> None:
+    host, x = A[:, :3].copy(), dc.asarray(A[:, :3], device=device)
+    for y, m in ((host, np), (x, dc)):
+        m.einsum("ii->i", y)[...] = -1
+        m.einsum("ij->ji", y)[2, 0] = 7
+        m.einsum("i...->...", y)[...] = 0  # a sum, and no view
+    assert np.array_equal(x.get(), host)
 
 
 def test_what_shows_a_part_is_a_view(device: str) -> None:

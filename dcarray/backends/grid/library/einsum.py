@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....errors import UnsupportedError
+from ....layout import iteration_order
 from ....ops.reduction import ANY, SUM
 from ..views import GridView
 from .contraction import product
@@ -35,11 +36,12 @@ def _einsum(
     if "->" not in subscripts:
         every = given.replace(",", "")
         wanted = "".join([k for k in sorted(set(every)) if every.count(k) == 1])
-    term, *rest = terms
-    found, *others = arrays
-    found, term = _diagonal(found, term)
-    while rest:
-        second, other = _diagonal(others.pop(0), rest.pop(0))
+    pairs = [_diagonal(x, term) for x, term in zip(arrays, terms, strict=True)]
+    slowest_first = _memory_order(pairs, wanted)
+    (found, term), *others = pairs
+    while others:
+        second, other = others.pop(0)
+        rest = [term for _, term in others]
         needed = "".join([wanted, *rest])
         kept = "".join(dict.fromkeys([k for k in term + other if k in needed]))
         found, term = _pair(work, found, term, second, other, kept), kept
@@ -50,8 +52,26 @@ def _einsum(
         left = [n for place, n in enumerate(found.shape) if place not in gone]
         found = found.through(lambda a: a.reshape(left))
         term = "".join([letter for letter in term if letter in wanted])
-    order = [term.index(letter) for letter in wanted]
-    return work.copy(found.through(lambda a: a.transpose(order)))
+    order = [term.index(wanted[axis]) for axis in slowest_first]
+    back = [slowest_first.index(axis) for axis in range(len(wanted))]
+    found = work.copy(found.through(lambda a: a.transpose(order)))
+    return found.through(lambda a: a.transpose(back))
+
+
+def _memory_order(operands: Sequence[tuple[GridView, str]], wanted: str) -> list[int]:
+    """The axes of the result from the slowest to the fastest in its memory, which
+    NumPy makes as it steps through the operands."""
+    letters = "".join(dict.fromkeys([*wanted, *[k for _, t in operands for k in t]]))
+    lengths = dict.fromkeys(letters, 1)
+    rows = []
+    for x, term in operands:
+        steps = dict.fromkeys(letters, 0)
+        for letter, length, step in zip(term, x.shape, x.layout.strides, strict=True):
+            if length != 1:
+                lengths[letter], steps[letter] = length, step
+        rows.append(tuple(steps.values()))
+    order = iteration_order(tuple(lengths.values()), rows)
+    return [axis for axis in order if axis < len(wanted)]
 
 
 def _diagonal(x: GridView, term: str) -> tuple[GridView, str]:
