@@ -35,7 +35,7 @@ def hosted(function: Function, plainly: bool = False) -> Callable[[Function], Fu
         def call(*arguments: Any, **keywords: Any) -> Any:
             if named_device(arguments, keywords) is AUTO:
                 return on_host(DeviceArray, function, *arguments, **keywords)
-            if _has_rules(arguments):
+            if any([_has_rules((x,)) for x in arguments]):
                 return call_numpy(DeviceArray, function, *arguments, **keywords)
             return elsewhere(*arguments, **keywords)
 

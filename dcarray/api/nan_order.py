@@ -212,6 +212,8 @@ def _quantiles(
             if scale == 1
             else "Percentiles must be in the range [0, 100]"
         )
+    if shares.ndim > 2:
+        raise ValueError("q must be a scalar or 1d")
     rows, shape = _rows(a, axis, keepdims)
     dtype = a.dtype
     if type(q) not in (int, float):

@@ -20,6 +20,7 @@ from ..ops.reduction import ALL, ANY, IDENTITIES, SUM
 from ..ops.spec import Op
 from ..ops.wholes import MEAN, VARIANCE
 from . import calls
+from .fallback import call_numpy
 from .fused import (
     count_of,
     fused,
@@ -176,6 +177,9 @@ def mean(
     """`numpy.mean`; ``temporary`` is what `is_temporary` says of ``x``."""
     if not x.size:
         return _of_nothing(x, np.mean, axis, out, keepdims=keep, dtype=dtype)
+    if _rounds(x, dtype, out):
+        given = {"keepdims": keep, "where": True if where is _missing else where}
+        return call_numpy(type(x), np.mean, x, axis, dtype, out, **given)
     axes = _averaged_axes(axis, x.ndim, where)
     with config(scalars="array"):
         if (
@@ -189,6 +193,16 @@ def mean(
         else:
             result = _mean(x, axes, dtype, keep, where, temporary)
     return _given_back(result, out)
+
+
+def _rounds(x: ArrayState, dtype: Any, out: Any) -> bool:
+    """Whether a mean is wanted in integers, or in complex numbers of real ones, which
+    NumPy converts between its steps."""
+    wanted = [
+        np.dtype(y) for y in (dtype, getattr(out, "dtype", None)) if y is not None
+    ]
+    kinds = "biu" if x.dtype.kind == "c" else "biuc"
+    return any([y.kind in kinds for y in wanted])
 
 
 def _mean(
@@ -227,6 +241,12 @@ def variance(
     if not x.size:
         method = np.std if root else np.var
         return _of_nothing(x, method, axis, out, keepdims=keep, dtype=dtype, ddof=ddof)
+    if _rounds(x, dtype, out):
+        given = {"keepdims": keep, "where": True if where is _missing else where}
+        if given_mean is not _missing:
+            given["mean"] = given_mean
+        function = np.std if root else np.var
+        return call_numpy(type(x), function, x, axis, dtype, out, ddof, **given)
     cls = type(x)
     axes = _averaged_axes(axis, x.ndim, where)
     working = _working_dtype(x, dtype)

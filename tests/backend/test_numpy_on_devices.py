@@ -93,6 +93,8 @@ def test_padding_that_turns_what_it_mirrors(device: str) -> None:
         lambda m, x: m.unravel_index(m.zeros(2, int), (2, 3), "V"),
         lambda m, x: m.reshape(x, 12, copy="False"),
         lambda m, x: m.resize(x, (-2, 3)),
+        lambda m, x: m.percentile(x, m.zeros((1, 2, 2))),
+        lambda m, x: m.nanquantile(x, m.zeros((1, 2, 2))),
         lambda m, x: m.searchsorted(x[0], x, sorter=[0, 1]),
         lambda m, x: m.searchsorted(x[0], x, sorter=[0.0, 1, 2, 3]),
         lambda m, x: m.cov(x, dtype=int),
@@ -227,6 +229,10 @@ class Subclass(tuple[Any, ...]):
         lambda m, x: m.digitize(x, m.array([np.nan, 8, 3, 1]), right=True),
         lambda m, x: m.piecewise(x, True, [-10, 10]),
         lambda m, x: m.vander(x[0], 3),
+        lambda m, x: m.mean(x, 0, dtype=int),
+        lambda m, x: m.var(x, 1, out=m.zeros(3, "i4")),
+        lambda m, x: m.std(x, dtype="c16"),
+        lambda m, x: m.nanmean(x.astype(int), 0, out=m.zeros(4, int)),
         lambda m, x: m.zeros((2, 3), order="f"),
         lambda m, x: m.percentile(x, np.float64(50)),
         lambda m, x: m.nanpercentile(x, np.float64(50)),
@@ -284,6 +290,8 @@ def test_masked_values_stay_masked_beside_arrays_of_a_device(device: str) -> Non
     places = dc.asarray(np.arange(4.0), device=device)
     with dc.config(implicit_transfer="allow"):
         assert dc.trapezoid(y, places) == np.trapezoid(y, np.arange(4.0))
+        wanted = np.trapezoid(np.arange(4.0), y)
+        assert dc.trapezoid(places, y) == wanted
 
 
 def test_bounded_integers_are_drawn_for_programs_of_numpy(device: str) -> None:
