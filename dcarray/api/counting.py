@@ -166,6 +166,15 @@ def histogramdd(
     return _of_points(columns, bins, range, density, weights)
 
 
+def _edges(x: Any, bins: Any, span: Any) -> Any:
+    """Edges along an axis; those within given ends do not look at the points."""
+    if span is None or np.ndim(bins):
+        return histogram_bin_edges(x, bins, span)
+    double = default_dtype(np.float64, x._device)
+    ends = [float(end) for end in span]
+    return np.histogram_bin_edges(np.empty(0), bins, (ends[0], ends[1])).astype(double)
+
+
 def _check_bins(number: Any, axis: int) -> None:
     """A number of bins along an axis, as NumPy wants it."""
     if number < 1:
@@ -198,7 +207,7 @@ def _of_points(
         raise ValueError("range argument must have one entry per dimension")
     edges = tuple(
         [
-            asarray(histogram_bin_edges(x, one, ends), device=device)
+            asarray(_edges(x, one, ends), device=device)
             for x, one, ends in zip(points, given, spans, strict=True)
         ]
     )

@@ -128,14 +128,15 @@ def cov(
     if other is not None and other.ndim > 2:
         raise ValueError("y has more than 2 dimensions")
     double = default_dtype(np.float64, device)
-    if dtype is not None:
-        np.cov(np.zeros((1, 2)), dtype=dtype)  # says what is wrong
-    else:
+    asked = dtype
+    if dtype is None:
         dtypes = [m.dtype] if other is None else [m.dtype, other.dtype]
         dtype = default_dtype(np.result_type(*dtypes, double), device)
     x = _variables(m, rowvar, dtype)
     if not x.shape[0]:
         return DeviceArray._empty((0, 0), np.dtype(double), device)
+    if asked is not None:
+        np.cov(np.zeros((1, 2)), dtype=asked)  # says what is wrong
     if other is not None:
         x = concatenate([x, _variables(other, rowvar, dtype)], axis=0)
     if ddof is None:
