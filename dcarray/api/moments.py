@@ -138,7 +138,10 @@ def cov(
     if asked is not None:
         np.cov(np.zeros((1, 2)), dtype=asked)  # says what is wrong
     if other is not None:
-        x = concatenate([x, _variables(other, rowvar, dtype)], axis=0)
+        # One row stays one, as in NumPy.
+        alone = other.ndim == 2 and other.shape[0] == 1
+        more = _variables(other, rowvar or alone, dtype)
+        x = concatenate([x, more], axis=0)
     if ddof is None:
         ddof = 0 if bias else 1
     w = _weights(fweights, aweights, x)
