@@ -65,9 +65,10 @@ def einsum(
             options["out"] = out
         return on_host(DeviceArray, np.einsum, *operands, optimize=optimize, **options)
     text, arrays = _parsed(operands)
-    if out is None and len(arrays) == 1 and "dtype" not in options:
+    if out is None and len(arrays) == 1 and isinstance(arrays[0], DeviceArray):
         one = np.empty((1,) * arrays[0].ndim, np.bool)
         if np.may_share_memory(one, np.einsum(text, one)):
+            # A view, whatever the options say.
             return moved(arrays[0], lambda a: np.einsum(text, a))
     if out is None and not options and isinstance(optimize, (bool, str)):
         return calling.call_row(rows.EINSUM, arrays, subscripts=text, optimize=optimize)

@@ -263,7 +263,7 @@ def test_einsum_gives_views_as_numpy_does(device: str) -> None:
     host, x = A[:, :3].copy(), dc.asarray(A[:, :3], device=device)
     for y, m in ((host, np), (x, dc)):
         m.einsum("ii->i", y)[...] = -1
-        m.einsum("ij->ji", y)[2, 0] = 7
+        m.einsum("ij->ji", y, dtype="f8")[2, 0] = 7
         m.einsum("i...->...", y)[...] = 0  # a sum, and no view
     assert np.array_equal(x.get(), host)
 
