@@ -67,7 +67,7 @@ def nanmin(
     """Smallest element along ``axis`` that is no NaN, as `numpy.nanmin`."""
     _need_elements(np.fmin, a, axis, initial)
     found = _filled(a, np.inf).min(axis, None, _flag(keepdims), initial, where)
-    return _extreme(a, found, axis, out, keepdims)
+    return _extreme("fmin", a, found, axis, out, keepdims)
 
 
 @hosted(np.nanmax)
@@ -82,7 +82,7 @@ def nanmax(
     """Largest element along ``axis`` that is no NaN, as `numpy.nanmax`."""
     _need_elements(np.fmax, a, axis, initial)
     found = _filled(a, -np.inf).max(axis, None, _flag(keepdims), initial, where)
-    return _extreme(a, found, axis, out, keepdims)
+    return _extreme("fmax", a, found, axis, out, keepdims)
 
 
 def _need_elements(ufunc: np.ufunc, a: DeviceArray, axis: Any, initial: Any) -> None:
@@ -91,13 +91,20 @@ def _need_elements(ufunc: np.ufunc, a: DeviceArray, axis: Any, initial: Any) -> 
         ufunc.reduce(np.empty(a.shape, a.dtype), axis)
 
 
-def _extreme(a: DeviceArray, found: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+def _extreme(
+    name: str, a: DeviceArray, found: Any, axis: Any, out: Any, keepdims: Any
+) -> Any:
     """NaN, with a warning, where there was nothing else."""
     if _has_nan(a):
         nothing = _apply(ops.ISNAN, a).all(axis, None, _flag(keepdims))
         if nothing.any():
             warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
             found = _apply(ops.WHERE, nothing, a.dtype.type(np.nan), found)
+    if out is not None and out.shape != np.shape(found):
+        raise ValueError(
+            f"output parameter for reduction operation {name} has shape {out.shape}, "
+            f"the result has {np.shape(found)}"
+        )
     return calling.stored_in(out, found)
 
 

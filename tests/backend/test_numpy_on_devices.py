@@ -360,3 +360,10 @@ def test_numbers_are_brought_once(device: str) -> None:
         dc.evaluate(y)
     assert not p.of_kind("transfer")
     assert np.array_equal(y.get()[0], [0, 0, 7, 0])
+
+
+def test_results_of_the_wrong_shape_name_the_reduction(device: str) -> None:
+    x = dc.asarray(A, device=device)
+    for function, name in ((dc.nanmin, "fmin"), (dc.nanmax, "fmax")):
+        with pytest.raises(ValueError, match=f"reduction operation {name}"):
+            function(x, out=dc.zeros(2, device=device))
