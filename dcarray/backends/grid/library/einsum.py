@@ -26,6 +26,9 @@ def _einsum(
     if not isinstance(subscripts, str) or options:
         raise UnsupportedError("einsum with lists of axes or options")
     arrays = [work.put(x) for x in operands]
+    dtype = np.result_type(*[x.dtype for x in arrays])
+    # Letters of one operand are summed before it meets the others.
+    arrays = [x if x.dtype == dtype else work.cast(x, dtype) for x in arrays]
     subscripts = subscripts.replace(" ", "")
     if "..." in subscripts:
         arrays, subscripts = without_ellipses(arrays, subscripts)
