@@ -12,6 +12,7 @@ import numpy as np
 
 from ..array import DeviceArray, calls
 from ..array.fallback import MOST_ITEMS, on_host
+from ..array.library import oracle
 from ..backends.registry import AUTO, Device
 from ..config import current
 from ..ops.spec import Op
@@ -159,7 +160,7 @@ def served(row: Op, result: Callable[..., Any] | None = None) -> Callable[..., A
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
         if named_device(arguments, keywords) is AUTO:
-            return on_host(DeviceArray, function, *arguments, **keywords)
+            return on_host(DeviceArray, oracle(row), *arguments, **keywords)
         options: dict[str, Any] = {}
         operands: Sequence[Any] = arguments
         if keywords or len(arguments) != _plain_inputs(function, row.inputs):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..array import DeviceArray
 from ..array.fallback import on_host
+from ..array.library import oracle
 from ..array.movement import moved
 from ..backends.registry import AUTO
 from ..ops import contraction as rows
@@ -61,7 +62,12 @@ def einsum(
     if calling.named_device(operands, {}) is AUTO:
         if out is not None:
             options["out"] = out
-        return on_host(DeviceArray, np.einsum, *operands, optimize=optimize, **options)
+        options["optimize"] = optimize
+        if operands and isinstance(operands[0], str):
+            text, *arrays = operands
+            function = oracle(rows.EINSUM)
+            return on_host(DeviceArray, function, *arrays, subscripts=text, **options)
+        return on_host(DeviceArray, np.einsum, *operands, **options)
     text, arrays = _parsed(operands)
     return calling.call_row(
         rows.EINSUM, arrays, out, subscripts=text, optimize=optimize, **options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -28,7 +29,11 @@ _OWN: dict[Op, Callable[..., Any]] = {
 }
 """The CPU's own way for rows; called like their oracles."""
 
+_WHOLE = frozenset({Kind.CONTRACTION, Kind.INDEXING, Kind.TRANSFORM})
+"""Kinds of rows among which some are whole functions of NumPy on all cores."""
 
+
+@functools.cache
 def oracle(op: Op) -> Callable[..., Any]:
     """The host's function for a whole operation: NumPy's, or the CPU's own."""
     if op.name.startswith("nn."):
@@ -37,6 +42,11 @@ def oracle(op: Op) -> Callable[..., Any]:
         return FUNCTIONS.get(op, op.numpy)
     if op in _OWN:
         return _OWN[op]
+    if op.kind in _WHOLE:
+        from ..backends.cpu import wholes  # only who uses them pays for it
+
+        if op in wholes.FUNCTIONS:
+            return wholes.FUNCTIONS[op]
     return op.numpy.accumulate if op.kind is Kind.SCAN else op.numpy  # type: ignore[attr-defined]
 
 

@@ -10,7 +10,7 @@ from ..ops import elementwise as ops, indexing as picks
 from ..ops.contraction import DOT
 from ..ops.reduction import ARGMAX, ARGMIN, CUMULATIVE_PROD, CUMULATIVE_SUM
 from ..ops.spec import Op
-from . import calls, indexing, reductions
+from . import calls, indexing, library, reductions
 from .fallback import call_numpy, on_host
 from .methods import Methods, plain
 
@@ -100,7 +100,7 @@ class Picking(Methods):
     def dot(self, b: Any, out: Any = None) -> Any:
         """The product with another array, as `numpy.dot`."""
         if out is not None:
-            return self._call(np.dot, self, b, out=out)
+            return self._call(library.oracle(DOT), self, b, out=out)
         return calls.library(type(self), DOT, (self, b))
 
     def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
