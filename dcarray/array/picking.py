@@ -16,6 +16,9 @@ from .methods import Methods, plain
 
 __all__ = ["Picking"]
 
+LONG = 1 << 17
+"""Elements from which it pays to sort into other memory, on all cores."""
+
 
 class Picking(Methods):
     """More of NumPy's methods."""
@@ -276,9 +279,12 @@ class Picking(Methods):
     ) -> None:
         """Sort the array in place along ``axis``, as `numpy.ndarray.sort`."""
         if self._device.kind in ("auto", "cpu"):
-            self._writable_array().sort(
-                axis=axis, kind=kind, order=order, stable=stable
-            )
+            host: Any = self._writable_array()
+            if host.size < LONG or order is not None or host.dtype.kind not in "iuf":
+                host.sort(axis=axis, kind=kind, order=order, stable=stable)
+            else:
+                function = library.oracle(picks.SORT)
+                host[...] = function(host, plain(axis), kind, stable=stable)
         else:
             ordered = calls.library(
                 type(self), picks.SORT, (self,), axis=axis, kind=kind, stable=stable

@@ -1,0 +1,271 @@
+"""`numpy.sort`, `numpy.argsort` and `numpy.unique` on all cores.
+
+NumPy sorts numbers of 4 and 8 bytes with vector instructions: a long run is cut around
+its median (`numpy.partition`, with vector instructions too), and each half sorted on a
+thread of its own.  A stable order of numbers differs from any other one only in the
+signs of zeros and in NaN, which are put back in place.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from ....ops import indexing as picks
+from ..threads import available_threads, run_slices
+from .radix import order_of, rented
+
+__all__ = ["argsort", "sort", "unique"]
+
+HostArray = np.ndarray[Any, Any]
+
+LEAST = 1 << 17
+"""Elements of a run from which a second thread is worth its start."""
+
+ROWS = 1 << 16
+"""Elements in all from which threads share rows."""
+
+ORDERED = 1 << 14
+"""Elements of a run from which digits are the shortest way to its stable order."""
+
+MOST = np.iinfo(np.int32).max
+"""Elements that numbers of 4 bytes can count."""
+
+STABLE = frozenset({"stable", "mergesort"})
+
+KINDS = frozenset({None, "quicksort", "heapsort", *STABLE})
+
+
+def _run_of(a: Any, axis: Any, order: Any) -> HostArray | None:
+    """The elements of an array along its only axis, or of all its axes."""
+    if type(a) is not np.ndarray or order is not None or not a.dtype.isnative:
+        return None
+    if a.dtype.kind not in "iuf" or a.dtype.itemsize > 8 or a.size > MOST:
+        return None
+    if axis is None and a.flags.c_contiguous:
+        return a.reshape(-1)
+    plain = type(axis) is int and a.ndim == 1 and -1 <= axis <= 0
+    return a if plain else None
+
+
+def _stable(kind: Any, stable: Any) -> bool | None:
+    """Whether equal elements must keep their order; None for what NumPy refuses."""
+    if stable is not None:
+        return bool(stable) if kind is None else None
+    if type(kind) is str or kind is None:
+        return kind in STABLE if kind in KINDS else None
+    return None
+
+
+# ------------------------------------------------------------------------------- sort
+@functools.wraps(np.sort)
+def sort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
+) -> Any:
+    """`numpy.sort`; the largest first if ``descending``, equal elements in order."""
+    keeps = _stable(kind, stable)
+    x = None if keeps is None else _run_of(a, axis, order)
+    if descending:
+        if x is not None:
+            found = argsort(a, axis, kind, order, stable=stable, descending=True)
+            return x.take(found)
+        return picks.SORT.numpy(a, axis=axis, kind=kind, stable=stable, descending=True)
+    if x is not None and x.dtype.itemsize >= 4 and x.size >= LEAST:
+        return _sorted(x, bool(keeps))
+    if keeps is not None and order is None:
+        if type(a) is np.ndarray and a.dtype.kind in "iu" and a.dtype.itemsize < 4:
+            kind, stable = "stable", None  # NumPy counts them
+        rows = _rows(a, axis)
+        if rows is not None:
+            return _sorted_rows(rows, kind, stable).reshape(a.shape)
+    return np.sort(a, axis, kind, order, stable=stable)
+
+
+def _rows(a: Any, axis: Any) -> HostArray | None:
+    """An array as several rows that are sorted one by one."""
+    if type(a) is not np.ndarray or a.ndim < 2 or a.dtype.hasobject:
+        return None
+    if type(axis) is not int or axis not in (-1, a.ndim - 1):
+        return None
+    if a.size < ROWS or not a.flags.c_contiguous or a.size == a.shape[-1]:
+        return None
+    return a.reshape(-1, a.shape[-1])
+
+
+def _cut(rows: int, threads: int) -> list[slice]:
+    """Rows in pieces, some for each thread."""
+    pieces = min(rows, 4 * threads)
+    edges = [rows * k // pieces for k in range(pieces + 1)]
+    return [slice(a, b) for a, b in itertools.pairwise(edges)]
+
+
+def _sorted_rows(rows: HostArray, kind: Any, stable: Any) -> HostArray:
+    found = np.empty_like(rows)
+    threads = available_threads()
+    pieces = _cut(rows.shape[0], threads)
+
+    def task(number: int) -> None:
+        part = found[pieces[number]]
+        part[...] = rows[pieces[number]]
+        part.sort(axis=-1, kind=kind, stable=stable)
+
+    run_slices(task, len(pieces), threads)
+    return found
+
+
+def _sorted(x: HostArray, stable: bool) -> HostArray:
+    """A sorted copy of a long run."""
+    threads = available_threads()
+    if threads < 2 and not stable:
+        return np.sort(x)
+    found = rented(x.size, x.dtype)
+    edges = [x.size * k // threads for k in range(threads + 1)]
+
+    def copy(number: int) -> None:
+        part = slice(edges[number], edges[number + 1])
+        found[part] = x[part]
+
+    run_slices(copy, threads, threads)
+    runs = [found]
+    while len(runs) < threads:
+        runs = _halves(runs, threads)
+
+    def task(number: int) -> None:
+        runs[number].sort()
+
+    run_slices(task, len(runs), threads)
+    if stable and x.dtype.kind == "f":
+        _restore(x, found)
+    return found
+
+
+def _halves(runs: list[HostArray], threads: int) -> list[HostArray]:
+    """Each run as two, with nothing in the second that is less than in the first."""
+
+    def split(number: int) -> None:
+        runs[number].partition(runs[number].size // 2)
+
+    run_slices(split, len(runs), threads)
+    found = []
+    for run in runs:
+        found += [run[: run.size // 2], run[run.size // 2 :]]
+    return found
+
+
+def _restore(x: HostArray, found: HostArray) -> None:
+    """Zeros and NaN in their order: all else that is equal has the same bits."""
+    first = int(found.searchsorted(math.nan))
+    if first < found.size:
+        found[first:] = x[np.isnan(x)]
+    first, last = map(int, (found.searchsorted(0), found.searchsorted(0, "right")))
+    if first < last:  # vector instructions may even change their signs
+        found[first:last] = x[x == 0]
+
+
+# ---------------------------------------------------------------------------- argsort
+@functools.wraps(np.argsort)
+def argsort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
+) -> Any:
+    """`numpy.argsort`; the largest first if ``descending``, equal elements in order."""
+    keeps = _stable(kind, stable)
+    if keeps or (descending and keeps is not None):
+        x = _run_of(a, axis, order)
+        if x is not None and x.size >= ORDERED:
+            x = np.ascontiguousarray(x)
+            found = order_of(x, descending, available_threads())
+            if found is not None:
+                return found
+    if descending:
+        options = {"axis": axis, "kind": kind, "stable": stable}
+        return picks.ARGSORT.numpy(a, descending=True, **options)
+    if keeps is not None and order is None:
+        rows = _rows(a, axis)
+        if rows is not None:
+            return _order_of_rows(rows, kind, stable).reshape(a.shape)
+    return np.argsort(a, axis, kind, order, stable=stable)
+
+
+def _order_of_rows(rows: HostArray, kind: Any, stable: Any) -> HostArray:
+    found = np.empty(rows.shape, np.intp)
+    threads = available_threads()
+    pieces = _cut(rows.shape[0], threads)
+
+    def task(number: int) -> None:
+        part = pieces[number]
+        found[part] = rows[part].argsort(axis=-1, kind=kind, stable=stable)
+
+    run_slices(task, len(pieces), threads)
+    return found
+
+
+# ----------------------------------------------------------------------------- unique
+@functools.wraps(np.unique)
+def unique(
+    ar: Any,
+    return_index: Any = False,
+    return_inverse: Any = False,
+    return_counts: Any = False,
+    axis: Any = None,
+    **options: Any,
+) -> Any:
+    """`numpy.unique`."""
+    equal_nan = options.get("equal_nan", True)
+    plain = options.keys() <= {"equal_nan", "sorted"} and type(equal_nan) is bool
+    if plain and not (return_index or return_inverse) and axis is None:
+        x = _run_of(ar, None, None)
+        if x is not None and x.dtype.itemsize >= 4 and x.size >= LEAST:
+            return _distinct(_sorted(x, False), equal_nan, bool(return_counts))
+    return np.unique(ar, return_index, return_inverse, return_counts, axis, **options)
+
+
+def _distinct(x: HostArray, equal_nan: bool, counted: bool) -> Any:
+    """The first one of each sequence of equal elements."""
+    count = x.size
+    if equal_nan and x.dtype.kind == "f":
+        count = min(count, int(x.searchsorted(math.nan)) + 1)  # one NaN
+    threads = available_threads()
+    edges = [count * k // threads for k in range(threads + 1)]
+    is_first = np.empty(count, np.bool_)
+    numbers = [0] * threads
+
+    def look(number: int) -> None:
+        start, stop = edges[number], edges[number + 1]
+        begin = max(start, 1)
+        part = is_first[start:stop]
+        if not start:
+            part[:1] = True
+        np.not_equal(
+            x[begin:stop], x[begin - 1 : max(stop - 1, 0)], out=is_first[begin:stop]
+        )
+        numbers[number] = int(np.count_nonzero(part))
+
+    run_slices(look, threads, threads)
+    places = [sum(numbers[:k]) for k in range(threads + 1)]
+    found = np.empty(places[-1], x.dtype)
+
+    def keep(number: int) -> None:
+        part = slice(edges[number], edges[number + 1])
+        found[places[number] : places[number + 1]] = x[part][is_first[part]]
+
+    run_slices(keep, threads, threads)
+    if not counted:
+        return found
+    starts = np.flatnonzero(is_first)
+    return found, np.diff(starts, append=x.size)
