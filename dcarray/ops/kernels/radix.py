@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...kernel import nodes
-from ...kernel.grid import group_id
+from ...kernel.grid import global_id
 from ...kernel.language import Scalar, as_unsigned, bits, is_floating, widen
 from .parts import INT64
 from .searching import array, built
@@ -23,6 +23,7 @@ __all__ = [
     "DIGIT",
     "DIGITS",
     "count_kernel",
+    "distinct_kernel",
     "key_kernel",
     "place_kernel",
 ]
@@ -61,7 +62,7 @@ def key_kernel(dtype: DType, descending: bool) -> nodes.Kernel:
         each: Scalar,
         low: Scalar,
     ) -> None:
-        group = group_id(0)
+        group = global_id(0)
         start = group * each
         first = number(_key(x[0], low))
         first = ~first if descending else first
@@ -90,7 +91,7 @@ def count_kernel(key: DType) -> nodes.Kernel:
         keys: Scalar, counts: Scalar, count: Scalar, each: Scalar, shift: Scalar
     ) -> None:
         below = as_unsigned(shift)
-        group = group_id(0)
+        group = global_id(0)
         base = group * 4 * DIGITS
         start = group * each
         stop = min(start + each, count)
@@ -137,7 +138,7 @@ def place_kernel(
         shift: Scalar,
     ) -> None:
         below = as_unsigned(shift)
-        group = group_id(0)
+        group = global_id(0)
         start = group * each
         for i in range(start, min(start + each, count)):
             own = keys[i]
@@ -157,3 +158,28 @@ def place_kernel(
         array(kept, True),
         numbers=3,
     )
+
+
+@cache
+def distinct_kernel(dtype: DType) -> nodes.Kernel:
+    """One of each sequence of equal elements of an ordered run.
+
+    Parameters are the elements, how many sequences begin before the piece of each
+    group, the result, and: how many elements there are, and a group has.
+    """
+
+    def distinct(
+        x: Scalar, begun: Scalar, out: Scalar, count: Scalar, each: Scalar
+    ) -> None:
+        group = global_id(0)
+        start = group * each
+        at = begun[group] - 1
+        before = x[max(min(start, count) - 1, 0)]
+        at = at + 1 if group == 0 else at
+        for i in range(start, min(start + each, count)):
+            own = x[i]
+            at = at + 1 if own != before else at
+            out[at] = own
+            before = own
+
+    return built(distinct, array(dtype), array(INT64), array(dtype, True), numbers=2)

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from ....ops import indexing as picks
+from ....ops.kernels.radix import distinct_kernel
+from ..kernels import run_pieces
 from ..threads import available_threads, run_slices
 from .radix import order_of, rented
 
@@ -34,6 +36,9 @@ ORDERED = 1 << 14
 
 MOST = np.iinfo(np.int32).max
 """Elements that numbers of 4 bytes can count."""
+
+BLOCK = 1 << 15
+"""Elements that are compared at a time, in the cache."""
 
 STABLE = frozenset({"stable", "mergesort"})
 
@@ -236,36 +241,40 @@ def unique(
 
 
 def _distinct(x: HostArray, equal_nan: bool, counted: bool) -> Any:
-    """The first one of each sequence of equal elements."""
+    """One of each sequence of equal elements, and how many there are."""
     count = x.size
     if equal_nan and x.dtype.kind == "f":
         count = min(count, int(x.searchsorted(math.nan)) + 1)  # one NaN
     threads = available_threads()
-    edges = [count * k // threads for k in range(threads + 1)]
-    is_first = np.empty(count, np.bool_)
-    numbers = [0] * threads
+    each = -(-count // threads)
+    numbers = np.zeros(threads + 1, np.int64)
 
     def look(number: int) -> None:
-        start, stop = edges[number], edges[number + 1]
-        begin = max(start, 1)
-        part = is_first[start:stop]
-        if not start:
-            part[:1] = True
-        np.not_equal(
-            x[begin:stop], x[begin - 1 : max(stop - 1, 0)], out=is_first[begin:stop]
-        )
-        numbers[number] = int(np.count_nonzero(part))
+        stop = min((number + 1) * each, count)
+        for begin in range(number * each, stop, BLOCK):
+            end = min(begin + BLOCK, stop)
+            numbers[number + 1] += np.count_nonzero(_begins(x, begin, end))
 
     run_slices(look, threads, threads)
-    places = [sum(numbers[:k]) for k in range(threads + 1)]
-    found = np.empty(places[-1], x.dtype)
-
-    def keep(number: int) -> None:
-        part = slice(edges[number], edges[number + 1])
-        found[places[number] : places[number + 1]] = x[part][is_first[part]]
-
-    run_slices(keep, threads, threads)
+    begun = numbers.cumsum()
+    found = rented(int(begun[-1]), x.dtype)
+    if x.dtype.kind == "f" and np.isnan(x[0]):
+        found[...] = x[:count]
+    elif not run_pieces(
+        distinct_kernel(x.dtype), threads, (x, begun, found, count, each)
+    ):
+        found[...] = x[:count][_begins(x, 0, count)]
     if not counted:
         return found
-    starts = np.flatnonzero(is_first)
+    starts = np.flatnonzero(_begins(x, 0, count))
     return found, np.diff(starts, append=x.size)
+
+
+def _begins(x: HostArray, begin: int, end: int) -> HostArray:
+    """Whether elements differ from those before them."""
+    if begin:
+        return np.not_equal(x[begin:end], x[begin - 1 : end - 1])
+    found = np.empty(end, np.bool_)
+    found[:1] = True
+    np.not_equal(x[1:end], x[: end - 1], out=found[1:])
+    return found
