@@ -14,7 +14,17 @@ import numpy as np
 
 from ...kernel import nodes
 from ...kernel.grid import global_id
-from ...kernel.language import Scalar, as_unsigned, bits, is_floating, widen
+from ...kernel.language import (
+    Scalar,
+    as_unsigned,
+    bits,
+    bits_to_float,
+    float_to_bits,
+    is_floating,
+    isnan,
+    largest,
+    widen,
+)
 from .parts import INT64
 from .searching import array, built
 from .sorting import float_key, key_dtype
@@ -25,6 +35,7 @@ __all__ = [
     "count_kernel",
     "distinct_kernel",
     "key_kernel",
+    "move_kernel",
     "place_kernel",
 ]
 
@@ -36,17 +47,31 @@ DIGIT = 8
 DIGITS = 1 << DIGIT
 
 
-def _key(x: Scalar, low: Scalar) -> Scalar:
+def _key(x: Scalar, low: Scalar, exact: Scalar) -> Scalar:
     if is_floating(x):
-        return float_key(widen(x))
+        return _exact_key(widen(x)) if exact else float_key(widen(x))
     if bits(x) == 64:
         return as_unsigned(x) - as_unsigned(low)
     return np.uint32(np.int64(x) - low)
 
 
+def _exact_key(x: Scalar) -> Scalar:
+    """The key of a float, which tells zeros from each other, and NaN but for signs."""
+    found = float_to_bits(x)
+    sign = largest(found) // 2 + 1
+    key = ~found if found >= sign else found | sign
+    return found | sign if isnan(x) else key
+
+
+def _element(key: Scalar) -> Scalar:
+    """The float of an exact key."""
+    sign = largest(key) // 2 + 1
+    return bits_to_float(key ^ sign if key >= sign else ~key)
+
+
 @cache
-def key_kernel(dtype: DType, descending: bool) -> nodes.Kernel:
-    """Keys of a run.
+def key_kernel(dtype: DType, descending: bool, exact: bool) -> nodes.Kernel:
+    """Keys of a run; those that `move_kernel` makes elements of again if ``exact``.
 
     Parameters are the elements, the keys, for each group the bits in which its keys
     differ from the first one, and: how many elements there are, how many a group has,
@@ -64,11 +89,11 @@ def key_kernel(dtype: DType, descending: bool) -> nodes.Kernel:
     ) -> None:
         group = global_id(0)
         start = group * each
-        first = number(_key(x[0], low))
+        first = number(_key(x[0], low, exact))
         first = ~first if descending else first
         seen = first ^ first
         for i in range(start, min(start + each, count)):
-            key = number(_key(x[i], low))
+            key = number(_key(x[i], low, exact))
             key = ~key if descending else key
             out[i] = key
             seen = seen | (key ^ first)
@@ -158,6 +183,47 @@ def place_kernel(
         array(kept, True),
         numbers=3,
     )
+
+
+@cache
+def move_kernel(key: DType, dtype: DType, last: bool) -> nodes.Kernel:
+    """Exact keys alone in the order of a digit; the elements that they stand for if
+    it is the last one.
+
+    Parameters are keys, where the next key with each digit goes, for each group, the
+    result, the numbers of `count_kernel`, and the lowest of integers.
+    """
+    kind = dtype.type
+    is_float, is_long = dtype.kind == "f", dtype.itemsize == 8
+
+    def move(
+        keys: Scalar,
+        places: Scalar,
+        out: Scalar,
+        count: Scalar,
+        each: Scalar,
+        shift: Scalar,
+        low: Scalar,
+    ) -> None:
+        below = as_unsigned(shift)
+        group = global_id(0)
+        start = group * each
+        for i in range(start, min(start + each, count)):
+            own = keys[i]
+            entry = group * DIGITS + (np.int64(own >> below) & (DIGITS - 1))
+            at = places[entry]
+            places[entry] = at + 1
+            if not last:
+                out[at] = own
+            elif is_float:
+                out[at] = kind(_element(own))
+            elif is_long:
+                out[at] = kind(own + as_unsigned(low))
+            else:
+                out[at] = kind(np.int64(own) + low)
+
+    result = dtype if last else key
+    return built(move, array(key), array(INT64, True), array(result, True), numbers=4)
 
 
 @cache

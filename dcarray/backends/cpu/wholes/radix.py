@@ -1,4 +1,4 @@
-"""The stable order of one long run, by the digits of its keys."""
+"""One long run in order, by the digits of its keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .. import memory
 from ..kernels import run_pieces
 from ..threads import run_slices
 
-__all__ = ["order_of", "rented"]
+__all__ = ["order_of", "rented", "sorted_run"]
 
 HostArray = np.ndarray[Any, Any]
 
@@ -28,9 +28,46 @@ def rented(count: int, dtype: np.dtype[Any]) -> HostArray:
     return np.ndarray(count, dtype, block)
 
 
+class _Keys:
+    """Keys of a contiguous array of one axis, of integers or floats up to 64 bits.
+
+    ``shifts`` are the places of the digits in which they differ.
+    """
+
+    def __init__(self, x: HostArray, pieces: int) -> None:
+        self.x = x
+        self.pieces = pieces
+        self.key = key_dtype(x.dtype)
+        self.sizes = (x.size, -(-x.size // pieces))
+        self.low = _lowest(x, *self.sizes) if x.dtype.kind in "iu" else 0
+
+    def make(self, descending: bool = False, exact: bool = False) -> bool:
+        """Whether there is machine code to make them, and all else."""
+        count = self.x.size
+        self.keys, self.spare = rented(count, self.key), rented(count, self.key)
+        differing = np.empty(self.pieces, self.key)
+        kernel = rows.key_kernel(self.x.dtype, descending, exact)
+        arguments = (self.x, self.keys, differing, *self.sizes, self.low)
+        if not run_pieces(kernel, self.pieces, arguments):
+            return False
+        bits = int(np.bitwise_or.reduce(differing))
+        steps = range(0, bits.bit_length(), rows.DIGIT)
+        self.shifts = [step for step in steps if bits >> step & (rows.DIGITS - 1)]
+        return True
+
+    def places(self, shift: int) -> HostArray:
+        """Where the first key with each digit goes, for each piece."""
+        counts = np.zeros((self.pieces, 4, rows.DIGITS), np.int64)
+        arguments = (self.keys, counts, *self.sizes, shift)
+        run_pieces(rows.count_kernel(self.key), self.pieces, arguments)
+        wanted = counts.sum(1).T  # digit by digit, piece by piece
+        ends = wanted.cumsum().reshape(wanted.shape)
+        return np.ascontiguousarray((ends - wanted).T)
+
+
 def order_of(x: HostArray, descending: bool, threads: int) -> HostArray | None:
-    """What `numpy.argsort` with ``kind="stable"`` gives for a contiguous array of one
-    axis, of integers or floats up to 64 bits; None if there is no machine code.
+    """What `numpy.argsort` with ``kind="stable"`` gives for a run, see `_Keys`; None
+    if there is no machine code.
 
     Parameters
     ----------
@@ -40,51 +77,48 @@ def order_of(x: HostArray, descending: bool, threads: int) -> HostArray | None:
         The largest first, what is equal in its order.
     threads : int
     """
-    count, pieces = x.size, threads
-    each = -(-count // pieces)
-    key = key_dtype(x.dtype)
-    keys, spare = rented(count, key), rented(count, key)
-    differing = np.empty(pieces, key)
-    low = _lowest(x, pieces, each) if x.dtype.kind in "iu" else 0
-    sizes = (count, each)
-    kernel = rows.key_kernel(x.dtype, descending)
-    if not run_pieces(kernel, pieces, (x, keys, differing, *sizes, low)):
+    run = _Keys(x, threads)
+    if not run.make(descending):
         return None
-    bits = int(np.bitwise_or.reduce(differing))
-    shifts = [
-        shift
-        for shift in range(0, bits.bit_length(), rows.DIGIT)
-        if bits >> shift & (rows.DIGITS - 1)
-    ]
-    order = rented(count, INT64)
-    if not shifts:
-        order[...] = np.arange(count)
+    order = rented(x.size, INT64)
+    if not run.shifts:
+        order[...] = np.arange(x.size)
         return order
     # The numbers are short in between, where there is something in between.
-    numbers, others = rented(count, INT32), rented(count, INT32)
-    for turn, shift in enumerate(shifts):
-        counts = np.zeros((pieces, 4, rows.DIGITS), np.int64)
-        run_pieces(rows.count_kernel(key), pieces, (keys, counts, *sizes, shift))
-        first, last = turn == 0, turn == len(shifts) - 1
+    numbers, others = rented(x.size, INT32), rented(x.size, INT32)
+    for turn, shift in enumerate(run.shifts):
+        first, last = turn == 0, turn == len(run.shifts) - 1
         kept = order if last else others
-        run_pieces(
-            rows.place_kernel(key, INT32, kept.dtype, first, last),
-            pieces,
-            (keys, numbers, _places(counts), spare, kept, *sizes, shift),
-        )
-        keys, spare, numbers, others = spare, keys, others, numbers
+        kernel = rows.place_kernel(run.key, INT32, kept.dtype, first, last)
+        places = run.places(shift)
+        arguments = (run.keys, numbers, places, run.spare, kept, *run.sizes, shift)
+        run_pieces(kernel, threads, arguments)
+        run.keys, run.spare, numbers, others = run.spare, run.keys, others, numbers
     return order
 
 
-def _places(counts: HostArray) -> HostArray:
-    """Where the first key of each digit goes, for each piece."""
-    wanted = counts.sum(1).T  # digit by digit, piece by piece
-    ends = wanted.cumsum().reshape(wanted.shape)
-    return np.ascontiguousarray((ends - wanted).T)
+def sorted_run(x: HostArray, threads: int) -> HostArray | None:
+    """A sorted copy of a run, see `_Keys`: zeros below zero first, NaN last and without
+    signs; None if there is no machine code."""
+    run = _Keys(x, threads)
+    if not run.make(exact=True):
+        return None
+    found = rented(x.size, x.dtype)
+    if not run.shifts:
+        found[...] = x
+    for shift in run.shifts:
+        last = shift == run.shifts[-1]
+        kept = found if last else run.spare
+        kernel = rows.move_kernel(run.key, x.dtype, last)
+        arguments = (run.keys, run.places(shift), kept, *run.sizes, shift, run.low)
+        run_pieces(kernel, threads, arguments)
+        run.keys, run.spare = run.spare, run.keys
+    return found
 
 
-def _lowest(x: HostArray, pieces: int, each: int) -> int:
+def _lowest(x: HostArray, count: int, each: int) -> int:
     """The lowest integer; as an int64 of the same bits."""
+    pieces = -(-count // each)
     found = [int(x[0])] * pieces
 
     def task(number: int) -> None:

@@ -1,9 +1,9 @@
 """`numpy.sort`, `numpy.argsort` and `numpy.unique` on all cores.
 
-NumPy sorts numbers of 4 and 8 bytes with vector instructions: a long run is cut around
-its median (`numpy.partition`, with vector instructions too), and each half sorted on a
-thread of its own.  A stable order of numbers differs from any other one only in the
-signs of zeros and in NaN, which are put back in place.
+Long runs are ordered by digits (`radix`), or, where there is no LLVM, cut around their
+medians (`numpy.partition`) into parts that threads sort.  A stable order of numbers
+differs from any other one only in the signs of zeros and in NaN, which are put back in
+place.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ....ops import indexing as picks
 from ....ops.kernels.radix import distinct_kernel
 from ..kernels import run_pieces
 from ..threads import available_threads, run_slices
-from .radix import order_of, rented
+from .radix import order_of, rented, sorted_run
 
 __all__ = ["argsort", "sort", "unique"]
 
@@ -131,16 +131,17 @@ def _sorted_rows(rows: HostArray, kind: Any, stable: Any) -> HostArray:
 def _sorted(x: HostArray, stable: bool) -> HostArray:
     """A sorted copy of a long run."""
     threads = available_threads()
-    if threads < 2 and not stable:
-        return np.sort(x)
-    found = rented(x.size, x.dtype)
-    edges = [x.size * k // threads for k in range(threads + 1)]
+    found = sorted_run(np.ascontiguousarray(x), threads)
+    if found is None:
+        found = _sorted_in_parts(x, threads)
+    if stable and x.dtype.kind == "f":
+        _restore(x, found)
+    return found
 
-    def copy(number: int) -> None:
-        part = slice(edges[number], edges[number + 1])
-        found[part] = x[part]
 
-    run_slices(copy, threads, threads)
+def _sorted_in_parts(x: HostArray, threads: int) -> HostArray:
+    """The same without machine code."""
+    found = np.array(x)
     runs = [found]
     while len(runs) < threads:
         runs = _halves(runs, threads)
@@ -149,8 +150,6 @@ def _sorted(x: HostArray, stable: bool) -> HostArray:
         runs[number].sort()
 
     run_slices(task, len(runs), threads)
-    if stable and x.dtype.kind == "f":
-        _restore(x, found)
     return found
 
 
@@ -173,7 +172,7 @@ def _restore(x: HostArray, found: HostArray) -> None:
     if first < found.size:
         found[first:] = x[np.isnan(x)]
     first, last = map(int, (found.searchsorted(0), found.searchsorted(0, "right")))
-    if first < last:  # vector instructions may even change their signs
+    if first < last:  # vector instructions even change their signs
         found[first:last] = x[x == 0]
 
 
