@@ -151,15 +151,16 @@ def run_kernel(
 
 
 def run_pieces(kernel: Kernel, pieces: int, arguments: Sequence[Any]) -> bool:
-    """Run a kernel whose groups have one work item and a long piece of work, each group
-    on a thread of its own; False if there is no machine code of it.
+    """Run a kernel whose groups have one work item and a long piece of work each, on
+    all threads; False if there is no machine code of it.
     """
     code = compiled(kernel, (1, 1, 1))
     if code is None:
         return False
     table = _table(kernel, arguments, (pieces, 1, 1, 1, 1, 1))
     address, edges = ctypes.addressof(table), range(pieces + 1)
-    _run_slices(code.function, address, edges, code.each + code.fixed, pieces)
+    nbytes, threads = code.each + code.fixed, available_threads()
+    _run_slices(code.function, address, edges, nbytes, threads)
     return True
 
 

@@ -11,11 +11,14 @@ from ....ops.kernels.sorting import key_dtype
 from ...registry import backend_for
 from .. import memory
 from ..kernels import run_pieces
-from ..threads import run_slices
+from ..threads import available_threads, run_slices
 
-__all__ = ["order_of", "rented", "sorted_run"]
+__all__ = ["in_pieces", "order_of", "rented", "sorted_run"]
 
 HostArray = np.ndarray[Any, Any]
+
+PIECES = 4
+"""Pieces for each thread: who has a core for itself takes more of them."""
 
 INT32 = np.dtype(np.int32)
 INT64 = np.dtype(np.intp)
@@ -28,17 +31,25 @@ def rented(count: int, dtype: np.dtype[Any]) -> HostArray:
     return np.ndarray(count, dtype, block)
 
 
+def in_pieces(count: int) -> tuple[int, int]:
+    """In how many pieces a run is cut, and the elements of each but the last one."""
+    threads = available_threads()
+    pieces = PIECES * threads if threads > 1 else 1
+    each = max(1, -(-count // pieces))
+    return max(1, -(-count // each)), each
+
+
 class _Keys:
     """Keys of a contiguous array of one axis, of integers or floats up to 64 bits.
 
     ``shifts`` are the places of the digits in which they differ.
     """
 
-    def __init__(self, x: HostArray, pieces: int) -> None:
+    def __init__(self, x: HostArray) -> None:
         self.x = x
-        self.pieces = pieces
         self.key = key_dtype(x.dtype)
-        self.sizes = (x.size, -(-x.size // pieces))
+        self.pieces, each = in_pieces(x.size)
+        self.sizes = (x.size, each)
         self.low = _lowest(x, *self.sizes) if x.dtype.kind in "iu" else 0
 
     def make(self, descending: bool = False, exact: bool = False) -> bool:
@@ -65,7 +76,7 @@ class _Keys:
         return np.ascontiguousarray((ends - wanted).T)
 
 
-def order_of(x: HostArray, descending: bool, threads: int) -> HostArray | None:
+def order_of(x: HostArray, descending: bool) -> HostArray | None:
     """What `numpy.argsort` with ``kind="stable"`` gives for a run, see `_Keys`; None
     if there is no machine code.
 
@@ -75,9 +86,8 @@ def order_of(x: HostArray, descending: bool, threads: int) -> HostArray | None:
         Of fewer than 2**31 elements.
     descending : bool
         The largest first, what is equal in its order.
-    threads : int
     """
-    run = _Keys(x, threads)
+    run = _Keys(x)
     if not run.make(descending):
         return None
     order = rented(x.size, INT64)
@@ -92,15 +102,15 @@ def order_of(x: HostArray, descending: bool, threads: int) -> HostArray | None:
         kernel = rows.place_kernel(run.key, INT32, kept.dtype, first, last)
         places = run.places(shift)
         arguments = (run.keys, numbers, places, run.spare, kept, *run.sizes, shift)
-        run_pieces(kernel, threads, arguments)
+        run_pieces(kernel, run.pieces, arguments)
         run.keys, run.spare, numbers, others = run.spare, run.keys, others, numbers
     return order
 
 
-def sorted_run(x: HostArray, threads: int) -> HostArray | None:
+def sorted_run(x: HostArray) -> HostArray | None:
     """A sorted copy of a run, see `_Keys`: zeros below zero first, NaN last and without
     signs; None if there is no machine code."""
-    run = _Keys(x, threads)
+    run = _Keys(x)
     if not run.make(exact=True):
         return None
     found = rented(x.size, x.dtype)
@@ -111,7 +121,7 @@ def sorted_run(x: HostArray, threads: int) -> HostArray | None:
         kept = found if last else run.spare
         kernel = rows.move_kernel(run.key, x.dtype, last)
         arguments = (run.keys, run.places(shift), kept, *run.sizes, shift, run.low)
-        run_pieces(kernel, threads, arguments)
+        run_pieces(kernel, run.pieces, arguments)
         run.keys, run.spare = run.spare, run.keys
     return found
 
@@ -125,6 +135,6 @@ def _lowest(x: HostArray, count: int, each: int) -> int:
         part = x[number * each : (number + 1) * each]
         found[number] = int(part.min(initial=found[number]))
 
-    run_slices(task, pieces, pieces)
+    run_slices(task, pieces, available_threads())
     low = min(found)
     return low - (1 << 64) if low >= 1 << 63 else low

@@ -19,7 +19,7 @@ from ....ops import indexing as picks
 from ....ops.kernels.radix import distinct_kernel
 from ..kernels import run_pieces
 from ..threads import available_threads, run_slices
-from .radix import order_of, rented, sorted_run
+from .radix import in_pieces, order_of, rented, sorted_run
 
 __all__ = ["argsort", "sort", "unique"]
 
@@ -130,10 +130,9 @@ def _sorted_rows(rows: HostArray, kind: Any, stable: Any) -> HostArray:
 
 def _sorted(x: HostArray, stable: bool) -> HostArray:
     """A sorted copy of a long run."""
-    threads = available_threads()
-    found = sorted_run(np.ascontiguousarray(x), threads)
+    found = sorted_run(np.ascontiguousarray(x))
     if found is None:
-        found = _sorted_in_parts(x, threads)
+        found = _sorted_in_parts(x, available_threads())
     if stable and x.dtype.kind == "f":
         _restore(x, found)
     return found
@@ -193,7 +192,7 @@ def argsort(
         x = _run_of(a, axis, order)
         if x is not None and x.size >= ORDERED:
             x = np.ascontiguousarray(x)
-            found = order_of(x, descending, available_threads())
+            found = order_of(x, descending)
             if found is not None:
                 return found
     if descending:
@@ -244,9 +243,8 @@ def _distinct(x: HostArray, equal_nan: bool, counted: bool) -> Any:
     count = x.size
     if equal_nan and x.dtype.kind == "f":
         count = min(count, int(x.searchsorted(math.nan)) + 1)  # one NaN
-    threads = available_threads()
-    each = -(-count // threads)
-    numbers = np.zeros(threads + 1, np.int64)
+    pieces, each = in_pieces(count)
+    numbers = np.zeros(pieces + 1, np.int64)
 
     def look(number: int) -> None:
         stop = min((number + 1) * each, count)
@@ -254,13 +252,13 @@ def _distinct(x: HostArray, equal_nan: bool, counted: bool) -> Any:
             end = min(begin + BLOCK, stop)
             numbers[number + 1] += np.count_nonzero(_begins(x, begin, end))
 
-    run_slices(look, threads, threads)
+    run_slices(look, pieces, available_threads())
     begun = numbers.cumsum()
     found = rented(int(begun[-1]), x.dtype)
     if x.dtype.kind == "f" and np.isnan(x[0]):
         found[...] = x[:count]
     elif not run_pieces(
-        distinct_kernel(x.dtype), threads, (x, begun, found, count, each)
+        distinct_kernel(x.dtype), pieces, (x, begun, found, count, each)
     ):
         found[...] = x[:count][_begins(x, 0, count)]
     if not counted:
