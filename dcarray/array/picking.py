@@ -16,7 +16,7 @@ from .methods import Methods, plain
 
 __all__ = ["Picking"]
 
-LONG = 1 << 17
+LONG = 1 << 18
 """Elements from which it pays to sort into other memory, on all cores."""
 
 
