@@ -88,6 +88,29 @@ def test_unique(char: str) -> None:
             np.testing.assert_array_equal(one._array(), other)
 
 
+@pytest.mark.parametrize("char", "Bqf")
+def test_parts_of_unique(char: str) -> None:
+    for x in runs(char).values():
+        a = dc.asarray(x)
+        wanted = np.unique(x, return_counts=True, equal_nan=False)
+        found = dc.unique_counts(a)
+        assert type(found) is type(np.unique_counts(x))
+        np.testing.assert_array_equal(found.values._array(), wanted[0])
+        np.testing.assert_array_equal(found.counts._array(), wanted[1])
+        values = dc.unique_values(a)._array()
+        np.testing.assert_array_equal(np.sort(values), wanted[0])
+
+
+def test_odd_memory() -> None:
+    x = runs("f")["wide"]
+    unaligned = np.frombuffer(b"-" + x.tobytes(), np.uint8)[1:].view(np.float32)
+    for odd in (unaligned, x.astype(">f4")):
+        np.testing.assert_array_equal(sorting.sort(odd), np.sort(odd))
+        np.testing.assert_array_equal(
+            sorting.argsort(odd, stable=True), np.argsort(x, stable=True)
+        )
+
+
 def test_axes_and_rows() -> None:
     x = np.random.default_rng(1).integers(0, 50, (7, 30, 40)).astype(np.float32)
     a = dc.asarray(x)

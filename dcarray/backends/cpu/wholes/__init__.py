@@ -28,6 +28,8 @@ FUNCTIONS: dict[Op, Callable[..., Any]] = {
     indexing.ARGSORT: sorting.argsort,
     indexing.SORT: sorting.sort,
     indexing.UNIQUE: sorting.unique,
+    indexing.UNIQUE_COUNTS: sorting.unique_counts,
+    indexing.UNIQUE_VALUES: sorting.unique_values,
     **{
         row: along_axis(row.numpy)
         for row in (fft.FFT, fft.IFFT, fft.RFFT, fft.IRFFT, fft.HFFT, fft.IHFFT)

@@ -21,9 +21,11 @@ from ..kernels import run_pieces
 from ..threads import available_threads, run_slices
 from .radix import in_pieces, order_of, rented, sorted_run
 
-__all__ = ["argsort", "sort", "unique"]
+__all__ = ["argsort", "sort", "unique", "unique_counts", "unique_values"]
 
 HostArray = np.ndarray[Any, Any]
+
+_Counts: Any = type(np.unique_counts(np.zeros(1)))
 
 LEAST = 1 << 18
 """Elements of a run from which digits and threads are faster than NumPy's sort."""
@@ -47,7 +49,9 @@ KINDS = frozenset({None, "quicksort", "heapsort", *STABLE})
 
 def _run_of(a: Any, axis: Any, order: Any) -> HostArray | None:
     """The elements of an array along its only axis, or of all its axes."""
-    if type(a) is not np.ndarray or order is not None or not a.dtype.isnative:
+    if type(a) is not np.ndarray or order is not None:
+        return None
+    if not (a.dtype.isnative and a.flags.aligned):
         return None
     if a.dtype.kind not in "iuf" or a.dtype.itemsize > 8 or a.size > MOST:
         return None
@@ -55,6 +59,11 @@ def _run_of(a: Any, axis: Any, order: Any) -> HostArray | None:
         return a.reshape(-1)
     plain = type(axis) is int and a.ndim == 1 and -1 <= axis <= 0
     return a if plain else None
+
+
+def _is_long(x: HostArray) -> bool:
+    """Whether a run is sorted here; NumPy has the digits of short integers itself."""
+    return x.size >= LEAST and (x.dtype.itemsize > 2 or x.dtype.kind == "f")
 
 
 def _stable(kind: Any, stable: Any) -> bool | None:
@@ -85,7 +94,7 @@ def sort(
             found = argsort(a, axis, kind, order, stable=stable, descending=True)
             return x.take(found)
         return picks.SORT.numpy(a, axis=axis, kind=kind, stable=stable, descending=True)
-    if x is not None and x.dtype.itemsize >= 4 and x.size >= LEAST:
+    if x is not None and _is_long(x):
         return _sorted(x, bool(keeps))
     if keeps is not None and order is None:
         if type(a) is np.ndarray and a.dtype.kind in "iu" and a.dtype.itemsize < 4:
@@ -190,7 +199,7 @@ def argsort(
     keeps = _stable(kind, stable)
     if keeps or (descending and keeps is not None):
         x = _run_of(a, axis, order)
-        if x is not None and x.size >= _least(x):
+        if x is not None and x.size >= (ORDERED if x.dtype.itemsize > 2 else LEAST):
             x = np.ascontiguousarray(x)
             found = order_of(x, descending)
             if found is not None:
@@ -203,11 +212,6 @@ def argsort(
         if rows is not None:
             return _order_of_rows(rows, kind, stable).reshape(a.shape)
     return np.argsort(a, axis, kind, order, stable=stable)
-
-
-def _least(x: HostArray) -> int:
-    """NumPy goes by the digits of short integers itself."""
-    return LEAST if x.dtype.kind in "iu" and x.dtype.itemsize <= 2 else ORDERED
 
 
 def _order_of_rows(rows: HostArray, kind: Any, stable: Any) -> HostArray:
@@ -238,9 +242,25 @@ def unique(
     plain = options.keys() <= {"equal_nan", "sorted"} and type(equal_nan) is bool
     if plain and not (return_index or return_inverse) and axis is None:
         x = _run_of(ar, None, None)
-        if x is not None and x.dtype.itemsize >= 4 and x.size >= LEAST:
+        if x is not None and _is_long(x):
             return _distinct(_sorted(x, False), equal_nan, bool(return_counts))
     return np.unique(ar, return_index, return_inverse, return_counts, axis, **options)
+
+
+def unique_counts(x: Any) -> Any:
+    """`numpy.unique_counts`."""
+    run = _run_of(x, None, None)
+    if run is None or not _is_long(run):
+        return np.unique_counts(x)
+    return _Counts(*_distinct(_sorted(run, False), False, True))
+
+
+def unique_values(x: Any) -> Any:
+    """`numpy.unique_values`; a long run's are in order."""
+    run = _run_of(x, None, None)
+    if run is None or not _is_long(run):
+        return np.unique_values(x)
+    return _distinct(_sorted(run, False), False, False)
 
 
 def _distinct(x: HostArray, equal_nan: bool, counted: bool) -> Any:
