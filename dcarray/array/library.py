@@ -16,6 +16,7 @@ from ..lazy.libraries import call_library
 from ..ops.reduction import ARGMAX, ARGMIN
 from ..ops.spec import Kind, Op
 from .operands import as_host, as_operand, device_of, wrap
+from .repeated import repeated
 from .state import ArrayState
 
 __all__ = ["library", "oracle"]
@@ -42,9 +43,13 @@ def oracle(op: Op) -> Callable[..., Any]:
 
 def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -> Any:
     """Call an operation that does not fuse, on the operands' device."""
-    operands = [
-        x if type(x) is cls else as_operand(x) if _is_arraylike(x) else x
-        for x in operands
+    return _library(cls, op, *operands, **options)
+
+
+@repeated
+def _library(cls: type[Array], op: Op, /, *given: Any, **options: Any) -> Any:
+    operands: Sequence[Any] = [
+        x if type(x) is cls else as_operand(x) if _is_arraylike(x) else x for x in given
     ]
     device = device_of(operands, op.name)
     if not device.is_named and (
@@ -53,7 +58,7 @@ def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -
         hosts = [as_host(x) for x in operands]
         named = {name: as_host(x) for name, x in options.items()}
         return wrap(cls, oracle(op)(*hosts, **named), device)
-    given = [
+    reads = [
         x._read()
         if type(x) is cls
         else _moved(cls, x, device)._read()
@@ -67,7 +72,7 @@ def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -
     results = [
         cls._of_buffer(buffer, layout, dtype, device)
         for buffer, layout, dtype in call_library(
-            op, oracle(op), given, device, options
+            op, oracle(op), reads, device, options
         )
     ]
     return results[0] if len(results) == 1 else tuple(results)

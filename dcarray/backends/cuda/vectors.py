@@ -58,7 +58,8 @@ def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
         return None
     if x.ndim + y.ndim != 3 or 0 in (x.ndim, y.ndim):
         return None
-    return raw.call("matmul", _flat, (x, y), {})
+    found: GridView | None = raw.call("matmul", _flat, (x, y), {})
+    return found
 
 
 def _flat(raw: Raw, x: GridView, y: GridView) -> GridView | None:
