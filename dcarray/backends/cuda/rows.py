@@ -31,6 +31,9 @@ SHORT, FEW = 256, 16
 """Elements of a row, and of a column or columns side by side, below which most of a
 group would have nothing to do."""
 
+MOST_ROWS = 1 << 12
+"""Shorter rows that are folded nevertheless: what else does it takes more launches."""
+
 ROWS_AT_ONCE, COLUMNS_AT_ONCE = 6, 5
 """Groups that a unit of the device has room for."""
 
@@ -129,7 +132,11 @@ def _folded(
     outer, length, inner = shape
     if not outer * inner:
         return None
-    if length < (SHORT if inner == 1 else FEW) or 1 < inner < FEW:
+    if inner == 1:
+        is_long = length >= SHORT or (length > 1 and outer <= MOST_ROWS)
+    else:
+        is_long = length >= FEW and inner >= FEW
+    if not is_long:
         return None
     units = raw.backend.limits.units
     out = raw.new((outer * inner,), target)
