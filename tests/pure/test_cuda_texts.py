@@ -14,6 +14,7 @@ from dcarray.backends.cuda import (
     picking,
     pooling,
     rows,
+    scores,
     solvers,
     sorting,
     transforms,
@@ -28,6 +29,7 @@ from dcarray.backends.cuda.kernels import (
     rows as normal,
     scaling,
     scanning,
+    scores as softmax,
     vectors,
     ziggurats,
 )
@@ -51,6 +53,7 @@ TEXTS = {
     "place": (folding.place_text(F2, True), FOLDS),
     "variance": (folding.variance_text(F8, F8), FOLDS),
     "norm": (normal.row_text("layer_norm", F4, 64, 1, 3), [rows._ROW]),
+    "scores": (softmax.scores_text(F4, 64), [scores._SCORES]),
     "mask": (
         choosing.mask_text(16),
         [picking._COUNT, picking._ADD, picking._CHOOSE],

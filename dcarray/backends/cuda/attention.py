@@ -1,6 +1,6 @@
 """Attention of short floats by cuDNN, see `graphs`.
 
-What is longer the grid's kernels compute.
+What is longer `scores` or the grid's kernels compute.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ...layout import Layout, dense_strides
 from ...ops import elementwise as ops
 from ...ops.reduction import SUM
 from ..grid.views import GridView
+from . import scores
 from .graphs import ALIGNED, KINDS, SINGLE, Plan, aligned, kind_of, module
 
 if TYPE_CHECKING:
@@ -366,6 +367,7 @@ def _backward(
 
 
 TABLE: dict[str, Callable[..., Any]] = {
+    "nn.attention": scores.attention,
     "nn.attention_alone": _alone,
     "nn.attention_adjoint": _adjoint,
 }

@@ -144,9 +144,14 @@ class Blas:
                     self._is_there = True
             return self._is_there
 
-    def product(self, x: GridView, y: GridView) -> GridView | None:
+    def product(
+        self, x: GridView, y: GridView, is_within: bool = False
+    ) -> GridView | None:
         """``x @ y`` of stacks of matrices of one dtype, none of them empty; None where
         cuBLAS cannot have them as they lie.
+
+        The rows of a single stack may lie side by side: all first ones, then all second
+        ones, where ``is_within`` says so.
 
         Raises
         ------
@@ -159,17 +164,18 @@ class Blas:
             if found is not None:
                 return found
         precision = current().matmul_precision
-        key = (x.layout, y.layout, x.dtype, precision)
+        key = (x.layout, y.layout, x.dtype, precision, is_within)
         plan = self._plans.get(key)
         if plan is None:
             if len(self._plans) > MOST_PLANS:
                 self._plans.clear()
-            plan = self._plans[key] = _plan(x, y, precision) or REFUSED
+            plan = self._plans[key] = _plan(x, y, precision, is_within) or REFUSED
         if plan is REFUSED:
             return None
         if not self._opened():
             return None
-        found = self._backend.raw.new(plan.layout.shape, x.dtype)
+        made = self._backend.raw.new(plan.layout.shape, x.dtype)
+        found = GridView(made.memory, plan.layout, x.dtype)
         start = self._starter(plan)
         self._backend.raw.did(start, x, y, found)
         start((x.memory, y.memory, found.memory), ())
@@ -224,7 +230,7 @@ class Blas:
             )
 
 
-def _plan(x: GridView, y: GridView, precision: str) -> _Plan | None:
+def _plan(x: GridView, y: GridView, precision: str, is_within: bool) -> _Plan | None:
     kind = KINDS.get(x.dtype.name)
     if kind is None:
         return None
@@ -238,6 +244,11 @@ def _plan(x: GridView, y: GridView, precision: str) -> _Plan | None:
     if places is None:
         return None
     first, second, count, starts = places
+    layout = Layout.plain_for((*batch, m, n), size)
+    leading, step = n, m * n
+    if is_within and len(batch) == 1 and len(starts) == 1:
+        leading, step = count * n, n
+        layout = Layout((count, m, n), (n * size, leading * size, size))
     compute = kind.compute
     if compute == SINGLE and precision == "tf32":
         compute = TENSOR
@@ -248,7 +259,7 @@ def _plan(x: GridView, y: GridView, precision: str) -> _Plan | None:
         *(second.turned, first.turned, n, m, k, one),
         *(pointers[0], kind.data, second.leading, second.step),
         *(pointers[1], kind.data, first.leading, first.step),
-        *(zero, pointers[2], kind.data, n, m * n),
+        *(zero, pointers[2], kind.data, leading, step),
         *(count, compute, DEFAULT),
     )
     arguments = [
@@ -256,7 +267,7 @@ def _plan(x: GridView, y: GridView, precision: str) -> _Plan | None:
     ]
     return _Plan(
         *(starts, tuple(arguments), pointers, count * m * n * size),
-        Layout.plain_for((*batch, m, n), size),
+        layout,
     )
 
 
