@@ -8,12 +8,13 @@ about an empty array of the host.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from ..backends.registry import backend_for
-from ..config import config
+from ..config import config, current
 from ..dtypes import DType
 from ..ops import elementwise as ops
 from ..ops.reduction import ALL, ANY, IDENTITIES, SUM
@@ -35,6 +36,14 @@ from .state import ArrayState
 __all__ = ["mean", "reduction", "variance"]
 
 _missing: Any = np._NoValue
+
+_NOTHING: AbstractContextManager[None] = nullcontext()
+
+
+def _as_arrays() -> AbstractContextManager[Any]:
+    """Results are arrays as long as the block lasts: settings are only made where they
+    are others."""
+    return _NOTHING if current().scalars == "array" else config(scalars="array")
 
 
 def reduction(
@@ -61,7 +70,7 @@ def reduction(
     axes = reduced_axes(axis, x.ndim)
     if axes and dtype is None and initial is _missing and where is _missing:
         return _given_back(fused(x, op, axes, keep, temporary), out)
-    with config(scalars="array"):
+    with _as_arrays():
         given = x
         if dtype is not None:
             x = calls.cast(type(x), x, np.dtype(dtype))
@@ -177,7 +186,7 @@ def mean(
     if not x.size:
         return _of_nothing(x, np.mean, axis, out, keepdims=keep, dtype=dtype)
     axes = _averaged_axes(axis, x.ndim, where)
-    with config(scalars="array"):
+    with _as_arrays():
         if (
             axes
             and (where is _missing or where is True)
@@ -231,7 +240,7 @@ def variance(
     axes = _averaged_axes(axis, x.ndim, where)
     working = _working_dtype(x, dtype)
     wide = np.dtype(np.float32) if working == np.float16 else working
-    with config(scalars="array"):
+    with _as_arrays():
         number = _number(x, axes, keep, where)
         if (
             axes
