@@ -26,9 +26,9 @@ cdef class Tape:
     cpdef bint run(self, list values) except -1
     @cython.locals(
         memories=list, number=Py_ssize_t, value=Value, buffer=Buffer, copies=dict,
-        place=Py_ssize_t,
+        place=Py_ssize_t, now=double,
     )
     cpdef bint _call(self, Called step, list values) except -1
 
 cdef Gate _gate
-cdef object _STORED
+cdef object _STORED, _monotonic

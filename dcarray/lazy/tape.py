@@ -8,6 +8,7 @@ memory, launches, and operations that are written down.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -208,9 +209,11 @@ class Tape:
                 evaluate((value,))
         _gate.enter()
         try:
+            now = _monotonic()
             for number in step.places:
                 value = values[number]
                 buffer = value.buffer
+                buffer.last_used = now
                 copies = buffer._copies
                 memory = None
                 if copies is not None and label in buffer._valid:
@@ -373,3 +376,4 @@ def noted(made: Notes) -> Iterator[None]:
 
 
 _gate = gate
+_monotonic = time.monotonic
