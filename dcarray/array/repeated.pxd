@@ -17,5 +17,4 @@ cdef _again(function, tuple arguments, dict keywords)
 @cython.locals(key=list)
 cdef bint _name(x, list key) except -1
 
-cdef dict _tapes
-cdef object _REFUSED, _SAME, _NAMES
+cdef object _SAME, _NAMES
