@@ -284,16 +284,19 @@ def installed() -> Iterator[Runtime]:
     cupy.cuda, cupy.fft, cupy.linalg = cuda, _Libraries(), _Libraries()
     cupy.get_default_memory_pool = lambda: made.theirs
     kept = {name: sys.modules.get(name) for name in modules}
-    build = cuda_backend.CudaBackend.build
+    build, product = cuda_backend.CudaBackend.build, blas.Blas.product
     caches = (driver.runtime, driver.failures, driver.count, blas._library)
     sys.modules.update(modules)
     for cache in caches:
         cache.cache_clear()
     cuda_backend.CudaBackend.build = lambda self, text, kernel: _Interpreted(kernel)  # type: ignore[method-assign]
+    # There is no cuBLAS: the grid's own kernels multiply matrices.
+    blas.Blas.product = lambda *_: None  # type: ignore[method-assign]
     try:
         yield made
     finally:
         cuda_backend.CudaBackend.build = build  # type: ignore[method-assign]
+        blas.Blas.product = product  # type: ignore[method-assign]
         registry.remove("cuda:0")
         for name, module in kept.items():
             if module is None:

@@ -6,6 +6,7 @@ On a named device they are made of operations that fuse; on the host NumPy does 
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -272,6 +273,20 @@ def interp(
         raise ValueError("fp and xp are not of the same length.")
     if not xp.size:
         raise ValueError("array of sample points is empty")
+    if fp.dtype.kind != "c":
+        if isinstance(left, complex) or isinstance(right, complex):
+            raise TypeError("must be real number, not complex")
+        return calling.presented(_line(x, xp, fp, left, right, x).astype(fp.dtype))
+    found = DeviceArray._empty(x.shape, fp.dtype, x._device)
+    for name, missing in (("real", x), ("imag", 0.0)):
+        part = operator.attrgetter(name)
+        one, other = (None if y is None else part(y) for y in (left, right))
+        part(found)[...] = _line(x, xp, part(fp), one, other, missing)
+    return calling.presented(found)
+
+
+def _line(x: Any, xp: Any, fp: Any, left: Any, right: Any, missing: Any) -> Any:
+    """Real values on a line; ``missing`` where ``x`` is NaN."""
     first = fp[0] if left is None else left
     last = fp[-1] if right is None else right
     if xp.size == 1:
@@ -279,7 +294,7 @@ def interp(
     else:
         found = _between(x, xp, fp)
     found = _where(x < xp[0], first, _where(x > xp[-1], last, found))
-    return calling.presented(_where(x != x, x, found).astype(fp.dtype))
+    return _where(x != x, missing, found)
 
 
 def _periodic(x: Any, xp: Any, fp: Any, period: float) -> tuple[Any, Any, Any]:

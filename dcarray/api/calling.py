@@ -12,6 +12,7 @@ import numpy as np
 
 from ..array import DeviceArray, calls
 from ..array.fallback import MOST_ITEMS, on_host
+from ..array.library import oracle
 from ..backends.registry import AUTO, Device
 from ..config import current
 from ..ops.spec import Op
@@ -70,7 +71,7 @@ def correction_of(ddof: float, correction: Any) -> float:
     return correction  # type: ignore[no-any-return]
 
 
-def stored_in(out: Any, result: Any) -> Any:
+def stored_in(out: Any, result: Any, casting: Any = "same_kind") -> Any:
     """``result`` in the memory of ``out``, if that is given.
 
     Raises
@@ -80,12 +81,16 @@ def stored_in(out: Any, result: Any) -> Any:
     """
     if out is None:
         return presented(result)
+    if not isinstance(out, (DeviceArray, np.ndarray)):
+        raise TypeError("return arrays must be of ArrayType")
     if out.shape != result.shape:
-        raise ValueError(f"out has shape {out.shape}, the result has {result.shape}")
-    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        raise ValueError(
+            f"out has wrong shape: {out.shape}, the result has {result.shape}"
+        )
+    if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
             f"Cannot cast the result from {result.dtype!r} to {out.dtype!r} with "
-            "casting rule 'same_kind'"
+            f"casting rule '{casting}'"
         )
     out[...] = result
     return out
@@ -105,8 +110,14 @@ def call_row(row: Op, operands: Sequence[Any], out: Any = None, **options: Any) 
     result = calls.library(DeviceArray, row, operands, **plain)
     if isinstance(result, tuple):
         return tuple([presented(item) for item in result])
+    if out is not None and row.name in _BROADCAST and out.shape != result.shape:
+        out[...] = result
+        return out
     return stored_in(out, result)
 
+
+_BROADCAST = ("percentile", "quantile")
+"""Rows whose results fill an ``out`` of more axes."""
 
 _UNSIGNED: dict[str, Callable[..., Any]] = {
     "bincount": lambda x, /, weights=None, minlength=0: None,
@@ -159,7 +170,7 @@ def served(row: Op, result: Callable[..., Any] | None = None) -> Callable[..., A
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
         if named_device(arguments, keywords) is AUTO:
-            return on_host(DeviceArray, function, *arguments, **keywords)
+            return on_host(DeviceArray, oracle(row), *arguments, **keywords)
         options: dict[str, Any] = {}
         operands: Sequence[Any] = arguments
         if keywords or len(arguments) != _plain_inputs(function, row.inputs):

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray
+from ..array import DeviceArray, calls
 from ..array.fallback import on_host
+from ..array.library import oracle
 from ..array.movement import moved
 from ..backends.registry import AUTO
+from ..config import config
 from ..ops import contraction as rows
 from . import calling
 from .calling import served
+from .conversion import as_array
 from .coverage import fallback, native
 
 __all__ = [
@@ -61,11 +64,50 @@ def einsum(
     if calling.named_device(operands, {}) is AUTO:
         if out is not None:
             options["out"] = out
-        return on_host(DeviceArray, np.einsum, *operands, optimize=optimize, **options)
+        options["optimize"] = optimize
+        if operands and isinstance(operands[0], str):
+            text, *arrays = operands
+            function = oracle(rows.EINSUM)
+            return on_host(DeviceArray, function, *arrays, subscripts=text, **options)
+        return on_host(DeviceArray, np.einsum, *operands, **options)
     text, arrays = _parsed(operands)
-    return calling.call_row(
-        rows.EINSUM, arrays, out, subscripts=text, optimize=optimize, **options
-    )
+    if out is None and len(arrays) == 1 and isinstance(arrays[0], DeviceArray):
+        one = np.empty((1,) * arrays[0].ndim, np.bool)
+        if np.may_share_memory(one, np.einsum(text, one)):
+            # A view, whatever the options say.
+            return moved(arrays[0], lambda a: np.einsum(text, a))
+    if out is None and not options and isinstance(optimize, (bool, str)):
+        return calling.call_row(rows.EINSUM, arrays, subscripts=text, optimize=optimize)
+    arrays = [calls.as_operand(x) for x in arrays]
+    _check(text, arrays, out, optimize, options)
+    dtype = options.get("dtype")
+    if dtype is None and out is not None:
+        dtype = np.result_type(*arrays, out.dtype)
+    if dtype is not None:
+        arrays = [as_array(x).astype(dtype) for x in arrays]
+    with config(scalars="array"):
+        found = calling.call_row(rows.EINSUM, arrays, subscripts=text)
+    order = (options.get("order") or "K").upper()
+    if order == "A":
+        given = [x for x in arrays if isinstance(x, DeviceArray)]
+        turned = all([x.flags.f_contiguous for x in given])
+        order = "F" if turned else "C"
+    if order != "K" and not found.flags[f"{order}_CONTIGUOUS"]:
+        found = found.copy(order)
+    return calling.stored_in(out, found, "unsafe")
+
+
+def _check(
+    text: str, arrays: list[Any], out: Any, optimize: Any, options: dict[str, Any]
+) -> None:
+    """Let NumPy say what is wrong, if anything is, with arrays of no elements."""
+
+    def empty(x: Any) -> Any:
+        return np.empty((0,) * x.ndim, x.dtype) if hasattr(x, "dtype") else x
+
+    if out is not None:
+        options = {**options, "out": empty(out)}
+    np.einsum(text, *[empty(x) for x in arrays], optimize=optimize, **options)
 
 
 def _parsed(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
@@ -82,7 +124,12 @@ def _parsed(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 def _letters(subscripts: Any) -> str:
     names = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    return "".join(["..." if x is Ellipsis else names[int(x)] for x in subscripts])
+    found = []
+    for x in subscripts:
+        if x is not Ellipsis and not 0 <= int(x) < len(names):
+            raise ValueError("subscript is not within the valid range [0, 52)")
+        found.append("..." if x is Ellipsis else names[int(x)])
+    return "".join(found)
 
 
 einsum_path = fallback(np.einsum_path)

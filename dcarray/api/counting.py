@@ -166,6 +166,25 @@ def histogramdd(
     return _of_points(columns, bins, range, density, weights)
 
 
+def _edges(x: Any, bins: Any, span: Any) -> Any:
+    """Edges along an axis; those within given ends do not look at the points."""
+    if span is None or np.ndim(bins):
+        return histogram_bin_edges(x, bins, span)
+    double = default_dtype(np.float64, x._device)
+    ends = [float(end) for end in span]
+    return np.histogram_bin_edges(np.empty(0), bins, (ends[0], ends[1])).astype(double)
+
+
+def _check_bins(number: Any, axis: int) -> None:
+    """A number of bins along an axis, as NumPy wants it."""
+    if number < 1:
+        raise ValueError(f"`bins[{axis}]` must be positive, when an integer")
+    try:
+        operator.index(number)
+    except TypeError:
+        raise TypeError(f"`bins[{axis}]` must be an integer, when a scalar") from None
+
+
 def _of_points(
     columns: Sequence[Any], bins: Any, span: Any, density: Any, weights: Any
 ) -> tuple[Any, tuple[Any, ...]]:
@@ -180,12 +199,15 @@ def _of_points(
             raise ValueError(
                 "The dimension of bins must be equal to the dimension of the sample x."
             ) from None
+    for axis, one in enumerate(given):
+        if np.ndim(one) == 0:
+            _check_bins(one, axis)
     spans = [None] * count if span is None else list(span)
     if len(spans) != count:
         raise ValueError("range argument must have one entry per dimension")
     edges = tuple(
         [
-            asarray(histogram_bin_edges(x, one, ends), device=device)
+            asarray(_edges(x, one, ends), device=device)
             for x, one, ends in zip(points, given, spans, strict=True)
         ]
     )

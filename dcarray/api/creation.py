@@ -190,6 +190,8 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
 # ---------------------------------------------------------------- of a given shape
 def _shape(shape: Any) -> tuple[int, ...]:
     plain = unwrapped(shape)
+    if plain is None:
+        return tuple(np.empty(unwrapped(shape)).shape)  # or NumPy says what is wrong
     if is_foreign(plain):
         plain = plain.tolist()
     if isinstance(plain, (list, tuple)):
@@ -227,11 +229,12 @@ def _filled(
         raise ValueError("negative dimensions are not allowed")
     if math.prod(lengths) * wanted.itemsize >= 2**63:
         raise MemoryError(f"Unable to allocate an array with shape {lengths}")
-    turned = lengths[::-1] if order == "F" else lengths
+    fortran = order in ("F", "f")
+    turned = lengths[::-1] if fortran else lengths
     result = DeviceArray._empty(turned, wanted, target)
     if value is not None:
         result[...] = value
-    return moved(result, lambda a: a.T) if order == "F" else result
+    return moved(result, lambda a: a.T) if fortran else result
 
 
 @unbound

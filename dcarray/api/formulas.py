@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -254,10 +255,25 @@ def isclose(
     equal_nan : bool
         Whether NaN equals NaN.
     """
-    x, y = as_array(a), as_array(b)
-    if y.dtype.kind in "biu":
+    tolerances = [x for x in (atol, rtol) if not isinstance(x, DeviceArray)]
+    if not all([np.isfinite(x).all() for x in tolerances]):
+        warnings.warn(
+            f"One of rtol or atol is not valid, atol: {atol}, rtol: {rtol}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    # A number of Python's does not decide the dtype.
+    x, y = (n if type(n) in (int, float, complex) else as_array(n) for n in (a, b))
+    if isinstance(y, DeviceArray) and y.dtype.kind in "biu":
         y = y.astype(np.result_type(y.dtype, 1.0))
-    bound = _apply(ops.ADD, atol, _apply(ops.MULTIPLY, rtol, _apply(ops.ABSOLUTE, y)))
+    if isinstance(y, DeviceArray):
+        bound = _apply(ops.MULTIPLY, rtol, _apply(ops.ABSOLUTE, y))
+    else:
+        bound = rtol * abs(y)
+    if isinstance(bound, DeviceArray) or isinstance(atol, DeviceArray):
+        bound = _apply(ops.ADD, atol, bound)
+    else:
+        bound = atol + bound
     apart = _apply(ops.ABSOLUTE, _apply(ops.SUBTRACT, x, y))
     close = _apply(
         ops.LOGICAL_AND, _apply(ops.LESS_EQUAL, apart, bound), _apply(ops.ISFINITE, y)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..array import DeviceArray
-from ..array.fallback import on_host
+from ..array.fallback import call_numpy, on_host
 from ..backends.registry import AUTO
 from .calling import named_device
 from .coverage import native
@@ -35,6 +35,8 @@ def hosted(function: Function, plainly: bool = False) -> Callable[[Function], Fu
         def call(*arguments: Any, **keywords: Any) -> Any:
             if named_device(arguments, keywords) is AUTO:
                 return on_host(DeviceArray, function, *arguments, **keywords)
+            if any([_has_rules((x,)) for x in arguments]):
+                return call_numpy(DeviceArray, function, *arguments, **keywords)
             return elsewhere(*arguments, **keywords)
 
         if plainly:
@@ -42,6 +44,12 @@ def hosted(function: Function, plainly: bool = False) -> Callable[[Function], Fu
         return native(call)
 
     return decorate
+
+
+def _has_rules(arguments: tuple[Any, ...]) -> bool:
+    """Whether the first argument is a masked array, a matrix or the like."""
+    kind = type(arguments[0]) if arguments else object
+    return issubclass(kind, np.ndarray) and kind not in (np.ndarray, np.memmap)
 
 
 def minding_subclasses(function: Function) -> Callable[[Function], Function]:
@@ -57,8 +65,7 @@ def minding_subclasses(function: Function) -> Callable[[Function], Function]:
     def decorate(ours: Function) -> Function:
         @functools.wraps(ours)
         def call(*arguments: Any, **keywords: Any) -> Any:
-            kind = type(arguments[0]) if arguments else object
-            if issubclass(kind, np.ndarray) and kind not in (np.ndarray, np.memmap):
+            if _has_rules(arguments):
                 return on_host(DeviceArray, function, *arguments, **keywords)
             return ours(*arguments, **keywords)
 

@@ -158,6 +158,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
         on_host(DeviceArray, np.put_along_axis, arr, indices, values, axis)
         return
     x, places, given = as_array(arr), as_array(indices), as_array(values)
+    if axis is None and places.ndim != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
     arr[...] = calls.library(
         DeviceArray,
         picks.PUT_ALONG_AXIS,
@@ -204,8 +206,10 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     if named_device((arr, mask, vals), {}) is AUTO:
         on_host(DeviceArray, np.place, arr, mask, vals)
         return
-    places = calls.library(DeviceArray, picks.FLATNONZERO, (as_array(mask),))
-    given = as_array(vals)
+    mask, given = as_array(mask), as_array(vals)
+    if mask.size != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    places = calls.library(DeviceArray, picks.FLATNONZERO, (mask,))
     if places.size and not given.size:
         raise ValueError("Cannot insert from an empty array!")
     arr.put(places, given)
@@ -287,15 +291,17 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
         Which axis is the fastest: the last or the first one.
     """
     rest = _checked_indices(indices)
+    np.unravel_index(np.empty(0, np.intp), shape, order)  # says what is wrong
     lengths = (shape,) if np.ndim(shape) == 0 else tuple(shape)
     count = math.prod(lengths)
     if rest.size and not bool(((rest >= 0) & (rest < count)).all()):
         raise ValueError(f"index is out of bounds for array with size {count}")
     found = []
-    for length in lengths if order == "F" else lengths[::-1]:
+    reverse = order in ("F", "f")
+    for length in lengths if reverse else lengths[::-1]:
         found.append(rest % length)
         rest = rest // length
-    return tuple(found if order == "F" else found[::-1])
+    return tuple(found if reverse else found[::-1])
 
 
 @hosted(np.ravel_multi_index)
@@ -322,9 +328,13 @@ def ravel_multi_index(
         raise ValueError(
             f"parameter multi_index must be a sequence of length {len(lengths)}"
         )
+    empty = (np.empty(0, np.intp),) * len(parts)
+    np.ravel_multi_index(empty, dims, mode, order)  # says what is wrong
     found: Any = 0
     triples = list(zip(parts, lengths, modes, strict=True))
-    for index, length, how in triples[::-1] if order == "F" else triples:
+    for index, length, how in triples[::-1] if order in ("F", "f") else triples:
+        if index.size and not length:
+            raise ValueError("cannot unravel if shape has zero entries (is empty).")
         if how == "wrap":
             index = index % length
         elif how == "clip":
@@ -338,7 +348,7 @@ def ravel_multi_index(
 def _checked_indices(x: Any) -> Any:
     """Integers, as indices are."""
     found = as_array(x)
-    if found.dtype.kind not in "iu":
+    if found.dtype.kind not in "biu":
         raise TypeError("only int indices permitted")
     return found.astype(np.intp)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -176,6 +177,11 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
 @hosted(getattr(np, "row_stack", np.vstack))
 def row_stack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """`vstack`, by a name that NumPy will drop."""
+    warnings.warn(
+        "`row_stack` alias is deprecated. Use `np.vstack` directly.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
     return vstack(tup, dtype=dtype, casting=casting)
 
 
@@ -254,6 +260,8 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if axis is None:
         x, axis = x.ravel(), 0
     axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
+    if x.flags.fnc and isinstance(obj, (int, slice)):
+        return delete(x.T, obj, x.ndim - 1 - axis).T
     kept = np.delete(np.arange(x.shape[axis]), unwrapped(obj))
     return x[(slice(None),) * axis + (kept,)]
 

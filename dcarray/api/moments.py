@@ -128,14 +128,20 @@ def cov(
     if other is not None and other.ndim > 2:
         raise ValueError("y has more than 2 dimensions")
     double = default_dtype(np.float64, device)
+    asked = dtype
     if dtype is None:
         dtypes = [m.dtype] if other is None else [m.dtype, other.dtype]
         dtype = default_dtype(np.result_type(*dtypes, double), device)
     x = _variables(m, rowvar, dtype)
     if not x.shape[0]:
-        return DeviceArray._empty((0, 0), np.dtype(dtype), device)
+        return DeviceArray._empty((0, 0), np.dtype(double), device)
+    if asked is not None:
+        np.cov(np.zeros((1, 2)), dtype=asked)  # says what is wrong
     if other is not None:
-        x = concatenate([x, _variables(other, rowvar, dtype)], axis=0)
+        # One row stays one, as in NumPy.
+        alone = other.ndim == 2 and other.shape[0] == 1
+        more = _variables(other, rowvar or alone, dtype)
+        x = concatenate([x, more], axis=0)
     if ddof is None:
         ddof = 0 if bias else 1
     w = _weights(fweights, aweights, x)
@@ -145,11 +151,11 @@ def cov(
     else:
         w = w.astype(double)
         sums = w.sum()
-        mean, total = (x * w).sum(1) / sums, float(sums.get())
+        mean, total = (x * w).sum(1) / sums, float(sums)
         freedom = total - ddof
         if ddof and aweights is not None:
             squares = (w * on_device(aweights, x._device)).sum()
-            freedom = total - ddof * float(squares.get()) / total
+            freedom = total - ddof * float(squares) / total
     if freedom <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
         freedom = 0.0

@@ -20,6 +20,7 @@ from .elementwise import floor
 from .hosted import hosted
 from .indexing import take_along_axis, where
 from .joining import stack
+from .nan_statistics import nanmean
 from .sorting import sort
 from .statistics import median, percentile, quantile
 
@@ -49,14 +50,17 @@ def nanmedian(
     """
     a = as_array(a)
     kept = False if keepdims is _missing else keepdims
-    if a.dtype.kind not in "f" or not a.size:
+    if not a.size:
+        return nanmean(a, axis, None, out, kept)
+    if a.dtype.kind not in "fc":
         return median(a, axis, out, False, kept)
     rows, shape = _rows(a, axis, kept)
     below = (rows.counts - 1) // 2, rows.counts // 2
     low, high = (rows.at(place) for place in below)
     found = (low + high) * low.dtype.type(0.5) if rows.length > 1 else low
     found = where(low == high, low, found)  # also where both are infinite
-    return calling.stored_in(out, rows.finished(found).reshape(shape))
+    found = rows.finished(found, axis is not None, 4)
+    return calling.stored_in(out, found.reshape(shape))
 
 
 @hosted(np.nanquantile, plainly=True)  # as `quantile` has it
@@ -139,7 +143,9 @@ def _by_method(
             weights=weights,
         )
     kept = False if keepdims is _missing else keepdims
-    if a.dtype.kind != "f" or not a.size:
+    if not a.size:
+        return nanmean(a, axis, None, out, kept)
+    if a.dtype.kind != "f":
         return usual(a, q, axis, out, False, method, kept)
     return _quantiles(a, q, whole, axis, out, kept)
 
@@ -166,11 +172,14 @@ class _Rows:
         inside = places.clip(0, self.length - 1)
         return take_along_axis(self.sorted, inside, axis=-1)
 
-    def finished(self, found: Any) -> Any:
-        """A result; rows that are nothing but NaN give NaN."""
+    def finished(self, found: Any, one_by_one: bool, level: int) -> Any:
+        """A result; rows that are nothing but NaN give NaN, and a warning, or one
+        each, of the caller so many levels above."""
         nothing = self.counts == 0
-        if bool(nothing.any()):
-            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
+        count = int(nothing.sum())
+        for _ in range(count if one_by_one else min(count, 1)):
+            warnings.warn("All-NaN slice encountered", RuntimeWarning, level)
+        if count:
             found = where(nothing, found.dtype.type(np.nan), found)
         return found
 
@@ -203,16 +212,19 @@ def _quantiles(
             if scale == 1
             else "Percentiles must be in the range [0, 100]"
         )
+    if shares.ndim > 2:
+        raise ValueError("q must be a scalar or 1d")
     rows, shape = _rows(a, axis, keepdims)
     dtype = a.dtype
-    if not isinstance(q, (int, float)):
+    if type(q) not in (int, float):
         dtype = np.result_type(dtype, shares.dtype)
     parts = [_at_share(rows, float(share), dtype) for share in shares.flat]
     if not shares.ndim:
-        return calling.stored_in(out, rows.finished(parts[0]).reshape(shape))
+        found = rows.finished(parts[0], axis is not None, 6)
+        return calling.stored_in(out, found.reshape(shape))
     if not parts:
         return DeviceArray._empty((*shares.shape, *shape), dtype, a._device)
-    found = rows.finished(stack(parts))
+    found = rows.finished(stack(parts), axis is not None, 6)
     return calling.stored_in(out, found.reshape((*shares.shape, *shape)))
 
 

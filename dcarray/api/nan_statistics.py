@@ -65,8 +65,9 @@ def nanmin(
     where: Any = _missing,
 ) -> Any:
     """Smallest element along ``axis`` that is no NaN, as `numpy.nanmin`."""
+    _need_elements(np.fmin, a, axis, initial)
     found = _filled(a, np.inf).min(axis, None, _flag(keepdims), initial, where)
-    return _extreme(a, found, axis, out, keepdims)
+    return _extreme("fmin", a, found, axis, out, keepdims)
 
 
 @hosted(np.nanmax)
@@ -79,17 +80,31 @@ def nanmax(
     where: Any = _missing,
 ) -> Any:
     """Largest element along ``axis`` that is no NaN, as `numpy.nanmax`."""
+    _need_elements(np.fmax, a, axis, initial)
     found = _filled(a, -np.inf).max(axis, None, _flag(keepdims), initial, where)
-    return _extreme(a, found, axis, out, keepdims)
+    return _extreme("fmax", a, found, axis, out, keepdims)
 
 
-def _extreme(a: DeviceArray, found: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+def _need_elements(ufunc: np.ufunc, a: DeviceArray, axis: Any, initial: Any) -> None:
+    """What NumPy says of rows without any element."""
+    if not a.size and initial is _missing:
+        ufunc.reduce(np.empty(a.shape, a.dtype), axis)
+
+
+def _extreme(
+    name: str, a: DeviceArray, found: Any, axis: Any, out: Any, keepdims: Any
+) -> Any:
     """NaN, with a warning, where there was nothing else."""
     if _has_nan(a):
         nothing = _apply(ops.ISNAN, a).all(axis, None, _flag(keepdims))
         if nothing.any():
             warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
             found = _apply(ops.WHERE, nothing, a.dtype.type(np.nan), found)
+    if out is not None and out.shape != np.shape(found):
+        raise ValueError(
+            f"output parameter for reduction operation {name} has shape {out.shape}, "
+            f"the result has {np.shape(found)}"
+        )
     return calling.stored_in(out, found)
 
 
@@ -112,7 +127,7 @@ def nanargmax(
 
 
 def _need_numbers(a: DeviceArray, axis: Any) -> None:
-    if _has_nan(a) and _apply(ops.ISNAN, a).all(axis).any():
+    if _has_nan(a) and a.size and _apply(ops.ISNAN, a).all(axis).any():
         raise ValueError("All-NaN slice encountered")
 
 
@@ -171,7 +186,8 @@ def nanmean(
     """Mean along ``axis`` of what is no NaN, as `numpy.nanmean`."""
     if not _has_nan(a):
         return a.mean(axis, dtype, out, keepdims, where=where)
-    total = _filled(a, 0).sum(axis, dtype, None, keepdims, where=where)
+    with config(scalars="array"):
+        total = _filled(a, 0).sum(axis, dtype, None, keepdims, where=where)
     result = _apply(ops.DIVIDE, total, _count(a, total, axis, keepdims, where))
     if _apply(ops.ISNAN, result).any():
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=3)
@@ -181,7 +197,8 @@ def nanmean(
 def _count(a: DeviceArray, like: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """Number of elements that are no NaN, as a number of the result's dtype."""
     present = _apply(ops.LOGICAL_NOT, _apply(ops.ISNAN, a))
-    counted = present.sum(axis, np.intp, None, keepdims, where=where)
+    with config(scalars="array"):
+        counted = present.sum(axis, np.intp, None, keepdims, where=where)
     return counted.astype(like.real.dtype)
 
 
@@ -239,7 +256,8 @@ def _variance(
 ) -> Any:
     filled = _filled(a, 0)
     if mean is _missing:
-        total = filled.sum(axis, dtype, None, True, where=where)
+        with config(scalars="array"):
+            total = filled.sum(axis, dtype, None, True, where=where)
         mean = _apply(ops.DIVIDE, total, _count(a, total, axis, True, where))
     apart = _apply(ops.SUBTRACT, a, mean)
     # What is infinite less itself counts; only what is missing does not.
@@ -248,7 +266,8 @@ def _variance(
         squares = _apply(ops.MULTIPLY, apart, _apply(ops.CONJUGATE, apart)).real
     else:
         squares = _apply(ops.SQUARE, apart)
-    total = squares.sum(axis, dtype, None, keepdims, where=where)
+    with config(scalars="array"):
+        total = squares.sum(axis, dtype, None, keepdims, where=where)
     freedom = _apply(ops.SUBTRACT, _count(a, total, axis, keepdims, where), ddof)
     too_few = _apply(ops.LESS_EQUAL, freedom, 0)
     if too_few.any():

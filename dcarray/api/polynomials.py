@@ -15,7 +15,6 @@ from . import calling
 from .conversion import as_array, default_dtype
 from .creation import full, zeros, zeros_like
 from .hosted import hosted
-from .joining import concatenate
 from .manipulation import broadcast_to
 from .placing import placed
 from .statistics import cumprod
@@ -61,13 +60,13 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     dtype = np.promote_types(x.dtype, int)
     if dtype.kind != "c":
         dtype = default_dtype(dtype, x._device)
-    ones = full((x.size, 1), 1, dtype, device=x._device)
-    if count < 2:
-        return ones[:, :count]
-    column = x.astype(dtype)[:, None]
-    powers = cumprod(broadcast_to(column, (x.size, count - 1)), axis=1, dtype=dtype)
-    found = concatenate([ones, powers], axis=1)
-    return found if increasing else found[:, ::-1]
+    found = full((x.size, count), 1, dtype, device=x._device)
+    if count > 1:
+        column = x.astype(dtype)[:, None]
+        spread = broadcast_to(column, (x.size, count - 1))
+        shown = found if increasing else found[:, ::-1]
+        shown[:, 1:] = cumprod(spread, axis=1, dtype=dtype)
+    return found
 
 
 @hosted(np.piecewise)
@@ -114,6 +113,8 @@ def _conditions(given: Any, ndim: int) -> list[Any]:
     if isinstance(given, DeviceArray):
         alone = given.ndim == ndim
         return [given.astype(bool)] if alone else list(given.astype(bool))
+    if not isinstance(given, (list, tuple)) and not np.ndim(given):
+        return [as_array(given).astype(bool)]
     items = list(given)
     if items and ndim and not np.ndim(items[0]):
         items = [items]

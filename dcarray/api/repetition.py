@@ -55,9 +55,12 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return roll(x.ravel(), shift, 0).reshape(x.shape)
     axes = np.lib.array_utils.normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
-    by = np.broadcast_arrays(np.asarray(unwrapped(shift)), np.asarray(axes))
+    by = np.broadcast(np.asarray(unwrapped(shift)), np.asarray(axes))
+    if by.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     result = x.copy()
-    for steps, place in zip(by[0].ravel().tolist(), by[1].ravel().tolist()):
+    for some, place in by:
+        steps = int(some)
         length = result.shape[place]
         cut = length - steps % length if length else 0
         before = (slice(None),) * place
@@ -83,6 +86,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     """
     if named_device((array,), {}) is AUTO:
         return on_host(DeviceArray, np.pad, array, pad_width, mode, **kwargs)
+    if set(kwargs) - _OPTIONS.get(mode, set()):
+        np.pad(np.zeros(1), 0, mode, **kwargs)  # says what is wrong
     values = kwargs.get("constant_values", 0)
     if mode == "constant" and not isinstance(values, DeviceArray):
         return _with_constants(array, unwrapped(pad_width), values)
@@ -90,6 +95,14 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if mode in ("edge", "wrap", "reflect", "symmetric") and even:
         return _with_elements(array, unwrapped(pad_width), mode, kwargs)
     return call_numpy(DeviceArray, np.pad, array, pad_width, mode, **kwargs)
+
+
+_OPTIONS = {
+    "constant": {"constant_values"},
+    "reflect": {"reflect_type"},
+    "symmetric": {"reflect_type"},
+}
+"""Options of the modes that the device knows."""
 
 
 def _widths(pad_width: Any, ndim: int) -> Any:
@@ -110,7 +123,10 @@ def _with_constants(x: DeviceArray, pad_width: Any, values: Any) -> Any:
     widths = _widths(pad_width, x.ndim).tolist()
     constants = np.broadcast_to(np.asarray(values), (x.ndim, 2))
     lengths = [n + sum(pair) for n, pair in zip(x.shape, widths, strict=True)]
-    result = DeviceArray._empty(tuple(lengths), x.dtype, x._device)
+    if x.flags.fnc:
+        result = DeviceArray._empty(tuple(lengths[::-1]), x.dtype, x._device).T
+    else:
+        result = DeviceArray._empty(tuple(lengths), x.dtype, x._device)
     whole = [slice(a, a + n) for (a, _), n in zip(widths, x.shape, strict=True)]
     result[tuple(whole)] = x
     for axis, (before, after) in enumerate(widths):
@@ -127,8 +143,11 @@ def _with_constants(x: DeviceArray, pad_width: Any, values: Any) -> Any:
 
 def _with_elements(x: DeviceArray, pad_width: Any, mode: Any, options: Any) -> Any:
     """Padding with the array's own elements: NumPy pads the indices."""
+    pairs = _widths(pad_width, x.ndim)
+    if x.flags.fnc:
+        return _with_elements(x.T, pairs[::-1], mode, options).T
     result: Any = x
-    for axis, pair in enumerate(_widths(pad_width, x.ndim).tolist()):
+    for axis, pair in enumerate(pairs.tolist()):
         if any(pair):
             places: Any = np.pad(np.arange(x.shape[axis]), pair, mode, **options)
             result = result[(slice(None),) * axis + (places,)]
@@ -142,6 +161,8 @@ def resize(a: Any, new_shape: Any) -> Any:
     x = as_array(a).ravel()
     shape = unwrapped(new_shape)
     count = int(np.prod(shape))
+    if np.any(np.less(shape, 0)):
+        raise ValueError("all elements of `new_shape` must be non-negative")
     if not x.size or not count:
         return call_numpy(DeviceArray, np.resize, a, shape)
     return tile(x, -(-count // x.size))[:count].reshape(shape)
@@ -167,5 +188,11 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if where is True:
         dst[...] = src
         return
-    chosen = calls.elementwise(DeviceArray, WHERE, (as_array(where), source, dst))
+    where = as_array(where)
+    if not np.can_cast(where.dtype, np.bool, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {where.dtype!r} to dtype('bool') according "
+            "to the rule 'safe'"
+        )
+    chosen = calls.elementwise(DeviceArray, WHERE, (where, source, dst))
     dst[...] = chosen

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..array import DeviceArray
 from ..array.fallback import on_host
+from ..array.library import oracle
 from ..backends.registry import AUTO
 from ..config import current
 from ..ops import indexing as picks
@@ -44,7 +45,7 @@ def sort(
     stable : bool, optional
         Whether equal elements must keep their order.
     """
-    return _ordered(picks.SORT, np.sort, a, axis, kind, order, descending, stable)
+    return _ordered(picks.SORT, a, axis, kind, order, descending, stable)
 
 
 @native
@@ -64,12 +65,11 @@ def argsort(
     """
     if kind is None and stable is None and current().scalars == "array":
         stable = True
-    return _ordered(picks.ARGSORT, np.argsort, a, axis, kind, order, descending, stable)
+    return _ordered(picks.ARGSORT, a, axis, kind, order, descending, stable)
 
 
 def _ordered(
     row: Any,
-    function: Any,
     a: Any,
     axis: Any,
     kind: Any,
@@ -85,7 +85,7 @@ def _ordered(
             given = {"axis": axis}
         return calling.call_row(row, (a,), descending=True, **given)
     if calling.named_device((a,), {}) is AUTO or order is not None:
-        return on_host(DeviceArray, function, a, order=order, **given)
+        return on_host(DeviceArray, oracle(row), a, order=order, **given)
     return calling.call_row(row, (a,), **given)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..array import DeviceArray, calls, indexing, reductions
 from ..array.fallback import call_numpy, on_host
+from ..array.library import oracle
 from ..array.methods import plain
 from ..array.quick import at_once, record_quickly
 from ..array.state import is_foreign
@@ -350,4 +351,4 @@ class Contraction(UFunc):
             if type(out) is tuple:
                 (out,) = out
             return call_row(self.op, operands, out, **keywords)
-        return on_host(DeviceArray, self.numpy, *operands, **keywords)
+        return on_host(DeviceArray, oracle(self.op), *operands, **keywords)

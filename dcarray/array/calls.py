@@ -23,6 +23,7 @@ from ..lazy.record import record
 from ..ops.elementwise import CAST, LESS, POWER, WHERE
 from ..ops.reduction import ANY
 from ..ops.spec import Op, Signature
+from . import export
 from .choice import needs_numpy
 from .library import library
 from .operands import as_host, as_operand, device_of, wrap
@@ -304,7 +305,12 @@ def _into(cls: type[Array], values: Sequence[Value], outs: Sequence[Any]) -> Any
         if target is None:
             results.append(finish(cls, (value,)))
             continue
-        write(target, value)
+        if isinstance(target, ArrayState):
+            write(target, value)
+        else:
+            made = cls._of_value(value)
+            export.host_allowed(made, "out")
+            np.copyto(target, made._array(), "unsafe")
         results.append(target)
     return results[0] if len(results) == 1 else tuple(results)
 

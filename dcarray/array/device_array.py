@@ -128,7 +128,10 @@ class DeviceArray(Picking):
     def base(self) -> Any:
         """The array whose memory this one shows, or None."""
         if self._device.kind not in ("auto", "cpu"):
-            return None
+            shown, value = self._read(), self._bind().value
+            if shown.layout == value.layout and shown.dtype == value.dtype:
+                return None
+            return self._sibling(value.layout, value.dtype)
         host = self._array()
         binding = self._binding
         if binding is None:

@@ -32,6 +32,12 @@ class DeviceFlags:
             shown.flags.writeable = False
         return shown.flags
 
+    @property
+    def owndata(self) -> bool:
+        """Whether the array shows all of its memory, and is no view of a part."""
+        array = self._array
+        return array._layout == array._bind().value.layout
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._shown(), name)
 
@@ -42,6 +48,8 @@ class DeviceFlags:
             setattr(self._shown(), name, value)
 
     def __getitem__(self, key: Any) -> Any:
+        if key in ("OWNDATA", "O"):
+            return self.owndata
         return self._shown()[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:

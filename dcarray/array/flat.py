@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -82,7 +83,7 @@ class FlatIterator:
 
     def __getitem__(self, key: Any) -> Any:
         if self.base._device.is_named:
-            return raveled(self.base)[key].copy()
+            return raveled(self.base)[self._places(key)].copy()
         result = self.base._array().flat[plain(key)]
         if isinstance(result, np.ndarray):
             return wrap(type(self.base), result, self.base._device)
@@ -92,10 +93,29 @@ class FlatIterator:
         if not self.base._device.is_named:
             self.base._writable_array().flat[plain(key)] = plain(value)
             return
+        if type(key) is tuple and (not key or (len(key) == 1 and key[0] is Ellipsis)):
+            raise IndexError(
+                "Assigning to a flat iterator with a 0-D index is not supported"
+            )
         row = raveled(self.base)
+        key = self._places(key)
         row[key] = _repeated(row, key, value)
         if row._binding is not self.base._binding:
             self.base[...] = row.reshape(self.base.shape)
+
+    def _places(self, key: Any) -> Any:
+        """A key as a row of the elements takes it; NumPy says what an odd one means."""
+        if isinstance(key, (int, np.integer, slice)) and type(key) is not bool:
+            return key
+        if isinstance(key, FlatIterator):
+            key = key[:]
+        if isinstance(key, (ArrayState, np.ndarray)):
+            kind, shape = key.dtype.kind, key.shape
+            if (kind in "iu" and shape) or (kind == "b" and shape == (len(self),)):
+                return key
+        elif key is Ellipsis:
+            return key
+        return np.arange(len(self)).reshape(self.base.shape).flat[plain(key)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> HostArray:
         export.host_allowed(self.base, "flat")
@@ -129,9 +149,12 @@ def _repeated(row: Any, key: Any, value: Any) -> Any:
     if not isinstance(value, ArrayState):
         value = np.asarray(value)
     value = value.ravel()
-    count = row[key].size
+    shape = row[key].shape
+    count = math.prod(shape)
     if isinstance(key, (int, np.integer)) and value.size > 1:
         raise ValueError("Error setting single item of array.")
-    if value.size in (0, 1, count):
+    if value.size in (0, 1):
         return value
-    return value[np.arange(count) % value.size]
+    if value.size != count:
+        value = value[np.arange(count) % value.size]
+    return value.reshape(shape)

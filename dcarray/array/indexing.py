@@ -41,6 +41,8 @@ def get_item(x: ArrayState, key: Any) -> Any:
     if host is None and x._device.kind not in _ON_HOST and _is_simple(key):
         view = sliced(x, key, _basic_view)
         return view if view.ndim else _element(x, view)
+    if isinstance(key, tuple):
+        key = tuple(key)  # of a subclass, too
     device = _common_device(x, key, "__getitem__")
     named = device.kind not in _ON_HOST
     # What is on a device only is picked there.
@@ -112,7 +114,11 @@ def _normalised(key: Any, device: Device | None) -> tuple[Any, bool]:
     if kind is int or kind is slice or key is None or key is Ellipsis:
         return key, True
     if kind is tuple:
-        items = [_normalised(item, device) for item in key]
+        # A tuple within a key is an index array, as a list is.
+        items = [
+            _normalised(list(item) if isinstance(item, tuple) else item, device)
+            for item in key
+        ]
         return tuple([item for item, _ in items]), all([basic for _, basic in items])
     if isinstance(key, ArrayState):
         stays = device is not None and (key.ndim or key._device == device)
@@ -143,8 +149,8 @@ def _unwrapped_list(key: list[Any]) -> list[Any]:
     return [
         item._array()
         if isinstance(item, ArrayState)
-        else _unwrapped_list(item)
-        if isinstance(item, list)
+        else _unwrapped_list(list(item))
+        if isinstance(item, (list, tuple))
         else item
         for item in key
     ]
@@ -211,6 +217,8 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
                 if not large or not _is_same_memory(host[key], stored):
                     x._writable_array()[key] = stored
                 return
+    if isinstance(key, tuple):
+        key = tuple(key)
     _common_device(x, key, "__setitem__")
     named = x._device.kind not in ("auto", "cpu")
     key, basic = _normalised(_with_numbers(key), x._device if named else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from ..lazy.libraries import call_library
 from ..ops.reduction import ARGMAX, ARGMIN
 from ..ops.spec import Kind, Op
 from .operands import as_host, as_operand, device_of, wrap
+from .repeated import repeated
 from .state import ArrayState
 
 __all__ = ["library", "oracle"]
@@ -28,7 +30,11 @@ _OWN: dict[Op, Callable[..., Any]] = {
 }
 """The CPU's own way for rows; called like their oracles."""
 
+_WHOLE = frozenset({Kind.CONTRACTION, Kind.INDEXING, Kind.TRANSFORM})
+"""Kinds of rows among which some are whole functions of NumPy on all cores."""
 
+
+@functools.cache
 def oracle(op: Op) -> Callable[..., Any]:
     """The host's function for a whole operation: NumPy's, or the CPU's own."""
     if op.name.startswith("nn."):
@@ -37,14 +43,23 @@ def oracle(op: Op) -> Callable[..., Any]:
         return FUNCTIONS.get(op, op.numpy)
     if op in _OWN:
         return _OWN[op]
+    if op.kind in _WHOLE:
+        from ..backends.cpu import wholes  # only who uses them pays for it
+
+        if op in wholes.FUNCTIONS:
+            return wholes.FUNCTIONS[op]
     return op.numpy.accumulate if op.kind is Kind.SCAN else op.numpy  # type: ignore[attr-defined]
 
 
 def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -> Any:
     """Call an operation that does not fuse, on the operands' device."""
-    operands = [
-        x if type(x) is cls else as_operand(x) if _is_arraylike(x) else x
-        for x in operands
+    return _library(cls, op, *operands, **options)
+
+
+@repeated
+def _library(cls: type[Array], op: Op, /, *given: Any, **options: Any) -> Any:
+    operands: Sequence[Any] = [
+        x if type(x) is cls else as_operand(x) if _is_arraylike(x) else x for x in given
     ]
     device = device_of(operands, op.name)
     if not device.is_named and (
@@ -53,7 +68,7 @@ def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -
         hosts = [as_host(x) for x in operands]
         named = {name: as_host(x) for name, x in options.items()}
         return wrap(cls, oracle(op)(*hosts, **named), device)
-    given = [
+    reads = [
         x._read()
         if type(x) is cls
         else _moved(cls, x, device)._read()
@@ -67,7 +82,7 @@ def library(cls: type[Array], op: Op, operands: Sequence[Any], **options: Any) -
     results = [
         cls._of_buffer(buffer, layout, dtype, device)
         for buffer, layout, dtype in call_library(
-            op, oracle(op), given, device, options
+            op, oracle(op), reads, device, options
         )
     ]
     return results[0] if len(results) == 1 else tuple(results)

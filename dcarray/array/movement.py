@@ -35,6 +35,10 @@ def reshaped(
 ) -> Any:
     """A view where the strides allow one, else a copy (NumPy's rule)."""
     host = x._host
+    if isinstance(copy, str):
+        raise ValueError(
+            "strings are not allowed for 'copy' keyword. Use True/False/None instead."
+        )
     if host is None and copy is not True:
         try:
             return moved(x, lambda a: np.reshape(a, shape, order=order, copy=False))
@@ -79,6 +83,8 @@ def raveled(x: ArrayState, order: Any = "C") -> Any:
 
 def _meant(x: ArrayState, order: Any) -> Any:
     """The order that "A" stands for."""
+    if isinstance(order, str):
+        order = order.upper()
     if order != "A":
         return order
     lies = [is_contiguous(x.shape, x.strides, x.dtype.itemsize, o) for o in ("C", "F")]

@@ -8,18 +8,20 @@ about an empty array of the host.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from ..backends.registry import backend_for
-from ..config import config
+from ..config import config, current
 from ..dtypes import DType
 from ..ops import elementwise as ops
 from ..ops.reduction import ALL, ANY, IDENTITIES, SUM
 from ..ops.spec import Op
 from ..ops.wholes import MEAN, VARIANCE
 from . import calls
+from .fallback import call_numpy
 from .fused import (
     count_of,
     fused,
@@ -35,6 +37,14 @@ from .state import ArrayState
 __all__ = ["mean", "reduction", "variance"]
 
 _missing: Any = np._NoValue
+
+_NOTHING: AbstractContextManager[None] = nullcontext()
+
+
+def _as_arrays() -> AbstractContextManager[Any]:
+    """Results are arrays as long as the block lasts: settings are only made where they
+    are others."""
+    return _NOTHING if current().scalars == "array" else config(scalars="array")
 
 
 def reduction(
@@ -61,7 +71,7 @@ def reduction(
     axes = reduced_axes(axis, x.ndim)
     if axes and dtype is None and initial is _missing and where is _missing:
         return _given_back(fused(x, op, axes, keep, temporary), out)
-    with config(scalars="array"):
+    with _as_arrays():
         given = x
         if dtype is not None:
             x = calls.cast(type(x), x, np.dtype(dtype))
@@ -176,8 +186,11 @@ def mean(
     """`numpy.mean`; ``temporary`` is what `is_temporary` says of ``x``."""
     if not x.size:
         return _of_nothing(x, np.mean, axis, out, keepdims=keep, dtype=dtype)
+    if _rounds(x, dtype, out):
+        given = {"keepdims": keep, "where": True if where is _missing else where}
+        return call_numpy(type(x), np.mean, x, axis, dtype, out, **given)
     axes = _averaged_axes(axis, x.ndim, where)
-    with config(scalars="array"):
+    with _as_arrays():
         if (
             axes
             and (where is _missing or where is True)
@@ -189,6 +202,16 @@ def mean(
         else:
             result = _mean(x, axes, dtype, keep, where, temporary)
     return _given_back(result, out)
+
+
+def _rounds(x: ArrayState, dtype: Any, out: Any) -> bool:
+    """Whether a mean is wanted in integers, or in complex numbers of real ones, which
+    NumPy converts between its steps."""
+    wanted = [
+        np.dtype(y) for y in (dtype, getattr(out, "dtype", None)) if y is not None
+    ]
+    kinds = "biu" if x.dtype.kind == "c" else "biuc"
+    return any([y.kind in kinds for y in wanted])
 
 
 def _mean(
@@ -227,11 +250,17 @@ def variance(
     if not x.size:
         method = np.std if root else np.var
         return _of_nothing(x, method, axis, out, keepdims=keep, dtype=dtype, ddof=ddof)
+    if _rounds(x, dtype, out):
+        given = {"keepdims": keep, "where": True if where is _missing else where}
+        if given_mean is not _missing:
+            given["mean"] = given_mean
+        function = np.std if root else np.var
+        return call_numpy(type(x), function, x, axis, dtype, out, ddof, **given)
     cls = type(x)
     axes = _averaged_axes(axis, x.ndim, where)
     working = _working_dtype(x, dtype)
     wide = np.dtype(np.float32) if working == np.float16 else working
-    with config(scalars="array"):
+    with _as_arrays():
         number = _number(x, axes, keep, where)
         if (
             axes

@@ -37,6 +37,9 @@ _ndarray = np.ndarray
 PRIORITY = 1000.0
 """Of arrays, before other libraries' types."""
 
+MATRIX = 1024
+"""Elements of a factor below which NumPy's product is the shortest way, always."""
+
 
 def _refuses(other: Any) -> bool:
     """Whether the other operand wants to handle the operation itself."""
@@ -334,6 +337,7 @@ class Operators(ArrayState):
                 b is not None
                 and other._device is self._device
                 and len(auto_devices) == 1
+                and (a.size < MATRIX or a.dtype.char in "fdFD")
             ):
                 return _wrapped(self, operator.matmul(a, b))
         if _refuses(other):

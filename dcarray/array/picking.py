@@ -10,11 +10,14 @@ from ..ops import elementwise as ops, indexing as picks
 from ..ops.contraction import DOT
 from ..ops.reduction import ARGMAX, ARGMIN, CUMULATIVE_PROD, CUMULATIVE_SUM
 from ..ops.spec import Op
-from . import calls, indexing, reductions
+from . import calls, indexing, library, reductions
 from .fallback import call_numpy, on_host
 from .methods import Methods, plain
 
 __all__ = ["Picking"]
+
+LONG = 1 << 18
+"""Elements from which it pays to sort into other memory, on all cores."""
 
 
 class Picking(Methods):
@@ -100,7 +103,7 @@ class Picking(Methods):
     def dot(self, b: Any, out: Any = None) -> Any:
         """The product with another array, as `numpy.dot`."""
         if out is not None:
-            return self._call(np.dot, self, b, out=out)
+            return self._call(library.oracle(DOT), self, b, out=out)
         return calls.library(type(self), DOT, (self, b))
 
     def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
@@ -276,9 +279,12 @@ class Picking(Methods):
     ) -> None:
         """Sort the array in place along ``axis``, as `numpy.ndarray.sort`."""
         if self._device.kind in ("auto", "cpu"):
-            self._writable_array().sort(
-                axis=axis, kind=kind, order=order, stable=stable
-            )
+            host: Any = self._writable_array()
+            if host.size < LONG or order is not None or host.dtype.kind not in "iuf":
+                host.sort(axis=axis, kind=kind, order=order, stable=stable)
+            else:
+                function = library.oracle(picks.SORT)
+                host[...] = function(host, plain(axis), kind, stable=stable)
         else:
             ordered = calls.library(
                 type(self), picks.SORT, (self,), axis=axis, kind=kind, stable=stable

@@ -402,7 +402,7 @@ def pending_readers(value: Value) -> list[Value]:
         return []
     with lock:
         found = []
-        for reference in value.readers:
+        for reference in value.readers or ():  # another thread may have run them
             reader = reference()
             if reader is not None and reader.state in (State.PENDING, State.RUNNING):
                 found.append(reader)

@@ -23,6 +23,7 @@ from .callers import name_line, user_frame
 from .execute import evaluate, host_view
 from .graph import Read
 from .running import view_on
+from .tape import notes
 
 __all__ = ["call_library", "owned"]
 
@@ -57,13 +58,18 @@ def call_library(
         One for each result.
     """
     reads = [x for x in (*operands, *options.values()) if type(x) is Read]
+    noting = notes()
+    places = None if noting is None else noting.reading(reads)
     evaluate([read.value for read in reads])
     failure: Exception | None = None
     if device.is_named and not is_active():
         try:  # the short way: nobody watches, and there is no choice
+            backend = backend_for(device.label)
             with gate:
-                results = _on_device(op, backend_for(device.label), operands, options)
+                results = _on_device(op, backend, operands, options)
             count("library")
+            if noting is not None:
+                noting.called(op, backend, operands, options, places, results)
             return results
         except (DeviceError, UnsupportedError) as error:
             failure = recover.without_locals(error)

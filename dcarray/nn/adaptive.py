@@ -13,6 +13,7 @@ import numpy as np
 from ..api.conversion import convert
 from ..api.coverage import native
 from ..array import DeviceArray, calls
+from ..array.repeated import repeated
 from ..ops import neural as rows
 from ..ops.neural.windows import adaptive_edges
 from ..ops.spec import Op
@@ -131,6 +132,7 @@ def _largest_gradient(name: str, gradient: Any, x: Any, size: Any, layout: str) 
 
 # ---------------------------------------------------------------------- averages
 @native
+@repeated
 def adaptive_avg_pool1d(
     x: Any,
     /,
@@ -143,6 +145,7 @@ def adaptive_avg_pool1d(
 
 
 @native
+@repeated
 def adaptive_avg_pool2d(
     x: Any,
     /,
@@ -169,6 +172,7 @@ def adaptive_avg_pool2d(
 
 
 @native
+@repeated
 def adaptive_avg_pool3d(
     x: Any,
     /,
@@ -181,6 +185,7 @@ def adaptive_avg_pool3d(
 
 
 @native
+@repeated
 def adaptive_avg_pool1d_gradient(
     gradient: Any, x: Any, /, size: Any, *, layout: str = "NCHW"
 ) -> Any:
@@ -190,6 +195,7 @@ def adaptive_avg_pool1d_gradient(
 
 
 @native
+@repeated
 def adaptive_avg_pool2d_gradient(
     gradient: Any, x: Any, /, size: Any, *, layout: str = "NCHW"
 ) -> Any:
@@ -207,6 +213,7 @@ def adaptive_avg_pool2d_gradient(
 
 
 @native
+@repeated
 def adaptive_avg_pool3d_gradient(
     gradient: Any, x: Any, /, size: Any, *, layout: str = "NCHW"
 ) -> Any:
@@ -217,6 +224,7 @@ def adaptive_avg_pool3d_gradient(
 
 # ---------------------------------------------------------------------- maxima
 @native
+@repeated
 def adaptive_max_pool1d(
     x: Any,
     /,
@@ -230,6 +238,7 @@ def adaptive_max_pool1d(
 
 
 @native
+@repeated
 def adaptive_max_pool2d(
     x: Any,
     /,
@@ -251,6 +260,7 @@ def adaptive_max_pool2d(
 
 
 @native
+@repeated
 def adaptive_max_pool3d(
     x: Any,
     /,
@@ -264,6 +274,7 @@ def adaptive_max_pool3d(
 
 
 @native
+@repeated
 def adaptive_max_pool1d_gradient(
     gradient: Any, x: Any, /, size: Any, *, layout: str = "NCHW"
 ) -> Any:
@@ -273,6 +284,7 @@ def adaptive_max_pool1d_gradient(
 
 
 @native
+@repeated
 def adaptive_max_pool2d_gradient(
     gradient: Any, x: Any, /, size: Any, *, layout: str = "NCHW"
 ) -> Any:
@@ -290,6 +302,7 @@ def adaptive_max_pool2d_gradient(
 
 
 @native
+@repeated
 def adaptive_max_pool3d_gradient(
     gradient: Any, x: Any, /, size: Any, *, layout: str = "NCHW"
 ) -> Any:

@@ -24,6 +24,7 @@ from ..api.joining import concatenate
 from ..api.manipulation import broadcast_to
 from ..array import DeviceArray, calls
 from ..array.library import oracle
+from ..array.repeated import repeated
 from ..backends.registry import backend_for
 from ..lazy import route
 from ..lazy.libraries import call_library
@@ -279,6 +280,7 @@ def _straight(q: Any, k: Any, v: Any, causal: bool, scale: float | None) -> Any:
 
 
 @native
+@repeated
 def scaled_dot_product_attention(
     q: Any,
     k: Any,
@@ -339,6 +341,7 @@ def scaled_dot_product_attention(
 
 
 @native
+@repeated
 def scaled_dot_product_attention_gradient(
     gradient: Any,
     q: Any,

@@ -29,6 +29,9 @@ __all__ = [
 LEAST, MOST = 128, 1 << 15
 """Elements of a row that kernels of rows take."""
 
+FEW = 1 << 15
+"""Rows that may be shorter: one launch takes less time than several."""
+
 
 def _run(op: Op, *operands: Any) -> Any:
     """One operation of a body; a cast has its dtype for second operand."""
@@ -93,7 +96,8 @@ def by_row(op: Op, x: Any, axes: Any, *others: Any, **options: Any) -> Any:
         return None
     if not x.size or not x.ndim or axes not in (-1, x.ndim - 1, (-1,), (x.ndim - 1,)):
         return None
-    if not LEAST <= x.shape[-1] <= MOST:
+    length = x.shape[-1]
+    if length > MOST or (length < LEAST and x.size > FEW * length):
         return None
     if any(y is not None and (y.dtype != x.dtype or y.ndim != 1) for y in others):
         return None

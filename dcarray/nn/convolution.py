@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from ..api.conversion import as_array
 from ..api.coverage import native
+from ..array.repeated import repeated
 from ..ops import neural as rows
 from .correlation import Correlation, conjugated
 from .windows import Sizes, needs
@@ -153,6 +154,7 @@ def _checked_weights(correlation: Correlation, g: Any, x: Any, shape: Sizes) -> 
 
 # ------------------------------------------------------------------------ the functions
 @native
+@repeated
 def conv1d(
     x: Any,
     w: Any,
@@ -171,6 +173,7 @@ def conv1d(
 
 
 @native
+@repeated
 def conv2d(
     x: Any,
     w: Any,
@@ -231,6 +234,7 @@ def conv2d(
 
 
 @native
+@repeated
 def conv3d(
     x: Any,
     w: Any,
@@ -251,6 +255,7 @@ def conv3d(
 
 # ------------------------------------------------------------------------ the gradients
 @native
+@repeated
 def conv1d_input_gradient(
     gradient: Any,
     w: Any,
@@ -269,6 +274,7 @@ def conv1d_input_gradient(
 
 
 @native
+@repeated
 def conv2d_input_gradient(
     gradient: Any,
     w: Any,
@@ -304,6 +310,7 @@ def conv2d_input_gradient(
 
 
 @native
+@repeated
 def conv3d_input_gradient(
     gradient: Any,
     w: Any,
@@ -322,6 +329,7 @@ def conv3d_input_gradient(
 
 
 @native
+@repeated
 def conv1d_weight_gradient(
     gradient: Any,
     x: Any,
@@ -340,6 +348,7 @@ def conv1d_weight_gradient(
 
 
 @native
+@repeated
 def conv2d_weight_gradient(
     gradient: Any,
     x: Any,
@@ -377,6 +386,7 @@ def conv2d_weight_gradient(
 
 
 @native
+@repeated
 def conv3d_weight_gradient(
     gradient: Any,
     x: Any,

@@ -12,6 +12,7 @@ from ..api.coverage import native
 from ..api.elementwise import matmul
 from ..api.indexing import take, where
 from ..array import DeviceArray, calls
+from ..array.repeated import repeated
 from ..ops import neural as rows
 from ..random import default_rng
 from .composing import total
@@ -40,6 +41,7 @@ def _features(name: str, x: Any, w: Any) -> tuple[Any, Any]:
 
 
 @native
+@repeated
 def linear(x: Any, w: Any, /, bias: Any = None) -> Any:
     """Products of vectors with a matrix, ``x @ w.T + bias``.
 
@@ -72,6 +74,7 @@ def linear(x: Any, w: Any, /, bias: Any = None) -> Any:
 
 
 @native
+@repeated
 def linear_gradient(gradient: Any, x: Any, w: Any, /) -> tuple[Any, Any, Any]:
     """The gradients of `linear` in x, w and bias.
 

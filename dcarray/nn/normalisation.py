@@ -13,6 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from ..api.conversion import as_array
 from ..api.coverage import native
 from ..api.elementwise import sqrt
+from ..array.repeated import repeated
 from ..ops.spec import Op
 from ..ops.wholes import LAYER_NORM, RMS_NORM
 from .composing import by_row, narrowed
@@ -59,6 +60,7 @@ def _by_statistics(
 
 
 @native
+@repeated
 def batch_norm(
     x: Any,
     /,
@@ -102,6 +104,7 @@ def batch_norm(
 
 
 @native
+@repeated
 def batch_norm_gradient(
     gradient: Any,
     x: Any,
@@ -151,6 +154,7 @@ def _whole(op: Op, x: Any, axis: Axes, *parameters: Any, epsilon: float) -> Any:
 
 
 @native
+@repeated
 def layer_norm(
     x: Any,
     /,
@@ -191,6 +195,7 @@ def layer_norm(
 
 
 @native
+@repeated
 def layer_norm_gradient(
     gradient: Any,
     x: Any,
@@ -237,6 +242,7 @@ def _root_mean_square(norm: Norm, epsilon: float | None) -> tuple[Any, Any]:
 
 
 @native
+@repeated
 def rms_norm(
     x: Any,
     /,
@@ -273,6 +279,7 @@ def rms_norm(
 
 
 @native
+@repeated
 def rms_norm_gradient(
     gradient: Any,
     x: Any,
@@ -329,6 +336,7 @@ def _in_groups(name: str, x: Any, groups: int, layout: str) -> Norm:
 
 
 @native
+@repeated
 def group_norm(
     x: Any,
     /,
@@ -369,6 +377,7 @@ def group_norm(
 
 
 @native
+@repeated
 def group_norm_gradient(
     gradient: Any,
     x: Any,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..api.coverage import native
+from ..array.repeated import repeated
 from ..ops import neural as rows
 from .pools import Pool
 
@@ -39,6 +40,7 @@ def _scattered(pool: Pool, gradient: Any) -> Any:
 
 # ------------------------------------------------------------------------------ maxima
 @native
+@repeated
 def max_pool1d(
     x: Any,
     /,
@@ -58,6 +60,7 @@ def max_pool1d(
 
 
 @native
+@repeated
 def max_pool2d(
     x: Any,
     /,
@@ -110,6 +113,7 @@ def max_pool2d(
 
 
 @native
+@repeated
 def max_pool3d(
     x: Any,
     /,
@@ -129,6 +133,7 @@ def max_pool3d(
 
 
 @native
+@repeated
 def max_pool1d_gradient(
     gradient: Any,
     x: Any,
@@ -148,6 +153,7 @@ def max_pool1d_gradient(
 
 
 @native
+@repeated
 def max_pool2d_gradient(
     gradient: Any,
     x: Any,
@@ -180,6 +186,7 @@ def max_pool2d_gradient(
 
 
 @native
+@repeated
 def max_pool3d_gradient(
     gradient: Any,
     x: Any,
@@ -200,6 +207,7 @@ def max_pool3d_gradient(
 
 # ---------------------------------------------------------------------------- averages
 @native
+@repeated
 def avg_pool1d(
     x: Any,
     /,
@@ -217,6 +225,7 @@ def avg_pool1d(
 
 
 @native
+@repeated
 def avg_pool2d(
     x: Any,
     /,
@@ -257,6 +266,7 @@ def avg_pool2d(
 
 
 @native
+@repeated
 def avg_pool3d(
     x: Any,
     /,
@@ -274,6 +284,7 @@ def avg_pool3d(
 
 
 @native
+@repeated
 def avg_pool1d_gradient(
     gradient: Any,
     x: Any,
@@ -293,6 +304,7 @@ def avg_pool1d_gradient(
 
 
 @native
+@repeated
 def avg_pool2d_gradient(
     gradient: Any,
     x: Any,
@@ -325,6 +337,7 @@ def avg_pool2d_gradient(
 
 
 @native
+@repeated
 def avg_pool3d_gradient(
     gradient: Any,
     x: Any,

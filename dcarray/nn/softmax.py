@@ -7,6 +7,7 @@ from typing import Any
 from ..api.conversion import as_array
 from ..api.coverage import native
 from ..api.elementwise import exp, log
+from ..array.repeated import repeated
 from ..ops.wholes import LOG_SOFTMAX, SOFTMAX
 from .composing import by_row, floating, narrowed, total
 
@@ -33,6 +34,7 @@ def _softmax(x: Any, axis: Axes) -> Any:
 
 
 @native
+@repeated
 def softmax(x: Any, /, axis: Axes = -1) -> Any:
     """Exponentials of x, divided by their sum along ``axis``.
 
@@ -51,6 +53,7 @@ def softmax(x: Any, /, axis: Axes = -1) -> Any:
 
 
 @native
+@repeated
 def log_softmax(x: Any, /, axis: Axes = -1) -> Any:
     """The logarithm of `softmax`."""
     given = as_array(x)
@@ -62,6 +65,7 @@ def log_softmax(x: Any, /, axis: Axes = -1) -> Any:
 
 
 @native
+@repeated
 def softmax_gradient(gradient: Any, x: Any, /, axis: Axes = -1) -> Any:
     """The gradient of `softmax`.
 
@@ -80,6 +84,7 @@ def softmax_gradient(gradient: Any, x: Any, /, axis: Axes = -1) -> Any:
 
 
 @native
+@repeated
 def log_softmax_gradient(gradient: Any, x: Any, /, axis: Axes = -1) -> Any:
     """The gradient of `log_softmax`.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..api.coverage import native
+from ..array.repeated import repeated
 from .correlation import Correlation, conjugated
 from .windows import Images, Sizes, needs, numbers
 
@@ -101,6 +102,7 @@ def _sizes(
 
 # ------------------------------------------------------------------------ the functions
 @native
+@repeated
 def conv_transpose1d(
     x: Any,
     w: Any,
@@ -121,6 +123,7 @@ def conv_transpose1d(
 
 
 @native
+@repeated
 def conv_transpose2d(
     x: Any,
     w: Any,
@@ -169,6 +172,7 @@ def conv_transpose2d(
 
 
 @native
+@repeated
 def conv_transpose3d(
     x: Any,
     w: Any,
@@ -190,6 +194,7 @@ def conv_transpose3d(
 
 # ------------------------------------------------------------------------ the gradients
 @native
+@repeated
 def conv_transpose1d_input_gradient(
     gradient: Any,
     w: Any,
@@ -209,6 +214,7 @@ def conv_transpose1d_input_gradient(
 
 
 @native
+@repeated
 def conv_transpose2d_input_gradient(
     gradient: Any,
     w: Any,
@@ -238,6 +244,7 @@ def conv_transpose2d_input_gradient(
 
 
 @native
+@repeated
 def conv_transpose3d_input_gradient(
     gradient: Any,
     w: Any,
@@ -257,6 +264,7 @@ def conv_transpose3d_input_gradient(
 
 
 @native
+@repeated
 def conv_transpose1d_weight_gradient(
     gradient: Any,
     x: Any,
@@ -277,6 +285,7 @@ def conv_transpose1d_weight_gradient(
 
 
 @native
+@repeated
 def conv_transpose2d_weight_gradient(
     gradient: Any,
     x: Any,
@@ -309,6 +318,7 @@ def conv_transpose2d_weight_gradient(
 
 
 @native
+@repeated
 def conv_transpose3d_weight_gradient(
     gradient: Any,
     x: Any,

@@ -107,7 +107,7 @@ def _kept(take: Callable[[int], Any], count: int, bound: int, bits: int) -> Any:
         if not least:
             return found
         keep = below >= below.dtype.type(least)
-        kept = int(count_nonzero(keep).get())
+        kept = int(count_nonzero(keep))
         if kept == count:
             parts.append(found)
             return parts[0] if len(parts) == 1 else concatenate(parts)

@@ -13,9 +13,11 @@ from dcarray.backends.cuda import (
     picking,
     pooling,
     rows,
+    scores,
     solvers,
     vectors,
 )
+from dcarray.backends.cuda.kernels import scores as softmax
 from dcarray.backends.cuda.raw import Raw
 from dcarray.backends.grid import GridView
 from dcarray.ops import neural as ops
@@ -65,14 +67,23 @@ def test_running_sums(raw: Raw) -> None:
 
 
 def test_places(raw: Raw) -> None:
-    for shape in ((40, 33), (2, 300, 5), (9001,)):
-        host = RNG.random(shape).astype("f4")
-        host[RNG.random(shape) < 0.01] = np.nan
+    for code, shape in (
+        ("f4", (40, 33)),
+        ("f4", (2, 300, 5)),
+        ("f4", (9001,)),
+        ("f4", (2, 9001)),
+        ("u1", (2, 300, 70)),
+    ):
+        host = (RNG.random(shape) * 9).astype(code)
+        if code == "f4":
+            host[RNG.random(shape) < 0.01] = np.nan
         for axis in range(len(shape)):
             row = rows.TABLE["argmax"]
-            found = raw.call("argmax", row, [put(raw, host)], {"axis": axis})
-            if found is not None:
-                assert np.array_equal(get(found), host.argmax(axis))
+            for _ in range(2):  # its launches, and these again
+                found = raw.call("argmax", row, [put(raw, host)], {"axis": axis})
+                if found is not None:
+                    assert np.array_equal(get(found), host.argmax(axis))
+    assert not raw.counts().memory.seen_as(np.uint32).any()
 
 
 def test_variances(raw: Raw) -> None:
@@ -84,14 +95,45 @@ def test_variances(raw: Raw) -> None:
         np.testing.assert_allclose(got, host.astype("f8").std(axes), rtol=1e-5)
 
 
-def test_norms(raw: Raw) -> None:
-    host = RNG.standard_normal((3, 1002)).astype("f4")
-    weight, bias = (RNG.random(1002).astype("f4") for _ in range(2))
+@pytest.mark.parametrize("length", [1002, 10, 1])
+def test_norms(raw: Raw, length: int) -> None:
+    host = RNG.standard_normal((3, length)).astype("f4")
+    weight, bias = (RNG.random(length).astype("f4") for _ in range(2))
     got = call(raw, "nn.layer_norm", host, weight, bias, epsilon=1e-5)
     wide = host.astype("f8")
     apart = wide - wide.mean(1, keepdims=True)
     want = apart / np.sqrt(wide.var(1, keepdims=True) + 1e-5) * weight + bias
     np.testing.assert_allclose(got, want, atol=2e-5)
+
+
+def test_short_rows(raw: Raw) -> None:
+    host = RNG.standard_normal((3, 5, 4)).astype("f4")
+    got = call(raw, "mean", host, axes=(1, 2), keepdims=False)
+    np.testing.assert_allclose(got, host.mean((1, 2)), rtol=1e-5, atol=1e-6)
+    got = call(raw, "argmax", host, axis=2)
+    assert np.array_equal(got, host.argmax(2))
+    got = call(raw, "nn.softmax", host)
+    powers = np.exp(host.astype("f8"))
+    np.testing.assert_allclose(got, powers / powers.sum(-1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("keys", [5, 300])
+@pytest.mark.parametrize("causal", [False, True])
+def test_scores(raw: Raw, keys: int, causal: bool) -> None:
+    host = RNG.standard_normal((2, 3, keys)).astype("f4")
+    host[0, 1] = -np.inf
+    x, logs = put(raw, host), raw.new((2, 3, 1), np.dtype("f4"))
+    threads = softmax.threads_of(keys)
+    text = softmax.scores_text(x.dtype, threads)
+    raw.run(text, scores._SCORES, (6,), threads, x, logs, keys, 3, int(causal), 0.5)
+    seen = np.arange(keys) <= np.arange(3)[:, None] if causal else True
+    with np.errstate(divide="ignore", invalid="ignore"):
+        powers = np.where(seen, np.exp(0.5 * host.astype("f8")), 0)
+        sums = powers.sum(-1, keepdims=True)
+        wanted = np.where(sums == 0, 0, powers / sums)
+        np.testing.assert_allclose(get(x), wanted, rtol=1e-5)
+        wanted = np.where(sums == 0, np.inf, np.log(sums))
+    np.testing.assert_allclose(get(logs), wanted, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(131, 150), (700, 35), (1500, 12), (16, 1500)])

@@ -138,6 +138,28 @@ def test_variances(code: str, shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(got, wide.T.var(0), rtol=rtol)
 
 
+def test_parts_are_counted_anew_in_every_launch() -> None:
+    hosts = [RNG.random((400 + k, 3000)).astype("f4") for k in range(6)]
+    given = [put(host) for host in hosts]
+
+    def folded(x: Any) -> Any:
+        return x.var(0), x.argmax(), x.mean()
+
+    captured = dc.graph(folded)
+    results: list[Any] = []
+    for turn in range(4):
+        for x in given:
+            with dc.stream():
+                results.append(folded(x))
+        results += [captured(x) if turn % 2 else folded(x) for x in given]
+    wanted = [folded(x) for x in hosts]
+    for k, found in enumerate(results):
+        var, place, mean = wanted[k % len(hosts)]
+        np.testing.assert_allclose(found[0].get(), var, rtol=2e-4)
+        assert found[1].get() == place
+        np.testing.assert_allclose(found[2].get(), mean, rtol=1e-5)
+
+
 # --------------------------------------------------------------------------------- rows
 @pytest.mark.parametrize("code", ["f4", "f8", "f2"])
 @pytest.mark.parametrize("length", [128, 300, 1001, 4096, 8192, 32768])
@@ -263,3 +285,34 @@ def test_rows_are_done_again() -> None:
             np.testing.assert_allclose(
                 got, np.cumsum(np.tile(host.ravel(), 2), dtype="f8"), atol=1e-2
             )
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("places", [(7, 9), (130, 65), (64, 300)])
+def test_attention(code: str, causal: bool, places: tuple[int, int]) -> None:
+    def heads(count: int) -> Any:
+        return RNG.random((2, count, 3, 8)).astype(code).transpose(0, 2, 1, 3)
+
+    hosts = [heads(places[0]), heads(places[1]), heads(places[1])]
+    for batch in (slice(None), slice(1)):
+        given = [x[batch] for x in hosts]
+        attend = dc.nn.scaled_dot_product_attention
+        wanted = np.asarray(attend(*map(dc.asarray, given), causal=causal))
+        for _ in range(2):
+            lying = [put(x.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3) for x in given]
+            found = attend(*lying, causal=causal)
+            np.testing.assert_allclose(found.get(), wanted, rtol=2e-5, atol=1e-6)
+
+
+def test_short_rows() -> None:
+    for shape in ((5, 10), (3, 2, 1), (200, 33)):
+        host = numbers("f4", shape)
+        x = put(host)
+        for _ in range(2):
+            powers = np.exp(host - host.max(-1, keepdims=True))
+            wanted = powers / powers.sum(-1, keepdims=True)
+            np.testing.assert_allclose(dc.nn.softmax(x).get(), wanted, rtol=1e-5)
+            np.testing.assert_allclose(x.mean(-1).get(), host.mean(-1), rtol=1e-5)
+            np.testing.assert_allclose(x.var(-1).get(), host.var(-1), rtol=1e-4)
+            assert np.array_equal(x.argmax(-1).get(), host.argmax(-1))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dcarray as dc
+from dcarray.backends.cuda import rows
 from dcarray.backends.cuda.backend import CudaBackend
 from dcarray.backends.cuda.blas import Blas
 from dcarray.backends.registry import counted
@@ -47,6 +48,8 @@ def device() -> Iterator[None]:
         # There is no cuBLAS: the grid's own kernels multiply matrices.
         for owner in (Blas, CudaBackend):
             patch.setattr(owner, "product", lambda *_: None)
+        # Texts in CUDA C++ do not run: the grid's own kernels reduce short rows.
+        patch.setattr(rows, "MOST_ROWS", 0)
         yield
 
 

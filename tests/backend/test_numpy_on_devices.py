@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,8 @@ from dcarray.lazy import execute, fuse
 from .interpreted_device import InterpretedBackend
 
 A = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+F = {"order": "f"}
+UNSAFE = {"casting": "unsafe"}
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +73,237 @@ def test_padding_that_turns_what_it_mirrors(device: str) -> None:
         lambda m, x: m.pad(x, 1.5),
         lambda m, x: m.pad(x, -1),
         lambda m, x: m.isin(x, x, kind="other"),
+        lambda m, x: m.isin(x, x, kind="table"),
+        lambda m, x: m.isin(m.array([1]), m.array([-100, 100], np.int8), kind="table"),
+        lambda m, x: m.copyto(x, x, where=x),
+        lambda m, x: m.einsum("ij->i", x, out=m.zeros(3, np.int32)),
+        lambda m, x: m.einsum("ij->i", x, dtype=np.int32),
+        lambda m, x: m.einsum(x, [0, 52]),
+        lambda m, x: m.einsum("ij,jk", x, x.T, optimize=["einsum_path", (2, 3)]),
+        lambda m, x: m.fft.fft(x, out=""),
+        lambda m, x: m.histogramdd(x[:, :2], bins=[0.5, 2]),
+        lambda m, x: m.histogramdd(x[:, :2], bins=[2, 2.5]),
+        lambda m, x: m.linalg.outer(x, x),
+        lambda m, x: m.nanargmax(m.zeros((0, 3))),
+        lambda m, x: m.nanmin(m.zeros((0, 3))),
+        lambda m, x: m.place(x, m.ones((3, 5), bool), [1]),
+        lambda m, x: m.put_along_axis(x, m.zeros((1, 2), int), 1, None),
+        lambda m, x: m.ravel_multi_index((m.zeros(2, int),), (2,), "other"),
+        lambda m, x: m.ravel_multi_index((m.zeros(2, int),) * 2, (2.0, 3)),
+        lambda m, x: m.unravel_index(m.zeros(2, int), (2, 3), "V"),
+        lambda m, x: m.reshape(x, 12, copy="False"),
+        lambda m, x: m.resize(x, (-2, 3)),
+        lambda m, x: m.percentile(x, m.zeros((1, 2, 2))),
+        lambda m, x: m.nanquantile(x, m.zeros((1, 2, 2))),
+        lambda m, x: m.searchsorted(x[0], x, sorter=[0, 1]),
+        lambda m, x: m.searchsorted(x[0], x, sorter=[0.0, 1, 2, 3]),
+        lambda m, x: m.cov(x, dtype=int),
+        lambda m, x: m.digitize(x, [3, 3, 2, 4]),
+        lambda m, x: m.pad(x, 1, other=3),
+        lambda m, x: m.pad(x, 1, "edge", constant_values=3),
+        lambda m, x: m.bincount(x.astype(int)[0], minlength="a"),
+        lambda m, x: m.bincount(x[0]),
+        lambda m, x: m.convolve(x[0], x[0], None),
+        lambda m, x: m.interp(x, x[0], x[0], left=1j),
+        lambda m, x: m.linalg.multi_dot([x]),
+        lambda m, x: m.linalg.norm(m.zeros((2, 2, 2)), None, (0, 1, 2)),
+        lambda m, x: m.roll(x, "a", axis=0),
+        lambda m, x: x.flat[None],
+        lambda m, x: x.flat[1, 2],
+        lambda m, x: x.flat[[True, True]],
+        lambda m, x: x.flat[np.ones(11, bool)],
+        lambda m, x: x.flat.__setitem__((), 1),
+        lambda m, x: x.flat.__setitem__((...,), 1),
+        lambda m, x: m.ones((1,) * 64)[(np.array([0]),) * 64],
     ],
 )
 def test_errors_of_numpy(device: str, call: Callable[[Any, Any], Any]) -> None:
-    with pytest.raises((TypeError, ValueError)) as wanted:
+    with pytest.raises((IndexError, TypeError, ValueError, RuntimeError)) as wanted:
         call(np, A.copy())
     with dc.config(device=device), pytest.raises(type(wanted.value)) as got:
         call(dc, dc.asarray(A, device=device))
     assert str(got.value) == str(wanted.value)
+
+
+KEYS = (
+    *((), (1,), (slice(1, 3),), (...,), ..., slice(0, 5, 2), 4, np.int8(3)),
+    *(np.array(2), [-1, 2], [[1, 2], [3, 4]], (np.array([1, 2]),), [], [True, 1]),
+    *(A.ravel() % 2 == 0, slice(20, 30)),
+)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_flat_takes_keys_and_repeats_values(device: str, key: Any) -> None:
+    x = dc.asarray(A, device=device)
+    wanted = A.flat[key]
+    assert np.array_equal(dc.asarray(x.flat[key]).get(), wanted)
+    for value in (7, [50, 60]):
+        host, x = A.copy(), dc.asarray(A, device=device)
+        try:
+            host.flat[key] = value
+        except (IndexError, ValueError) as error:
+            with pytest.raises(type(error)):
+                x.flat[key] = value
+            continue
+        x.flat[key] = value
+        assert np.array_equal(x.get(), host)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, x: x.flat[True],
+        lambda m, x: x.flat[[1.0, 2.0]],
+        lambda m, x: m.nanmedian(x + np.nan, axis=0),
+        lambda m, x: m.nanmedian(x + np.nan * 1j, axis=1),
+        lambda m, x: m.nanmedian(m.zeros((0, 3)), axis=0),
+        lambda m, x: m.nanpercentile(m.zeros((0, 3)), 50),
+        lambda m, x: m.nanquantile(x + np.nan, [0.5, 0.25], axis=0),
+        lambda m, x: m.nanvar(m.zeros((0, 3)), axis=0),
+        lambda m, x: m.nanmean(x + np.nan),
+    ],
+)
+@pytest.mark.parametrize("scalars", ["array", "numpy"])
+def test_warnings_of_numpy(
+    device: str, call: Callable[[Any, Any], Any], scalars: str
+) -> None:
+    with warnings.catch_warnings(record=True) as wanted:
+        warnings.simplefilter("always")
+        answer = call(np, A.copy())
+    x = dc.asarray(A, device=device)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with dc.config(device=device, scalars=scalars):
+            found = dc.asarray(call(dc, x))
+    assert [str(w.message) for w in seen] == [str(w.message) for w in wanted]
+    np.testing.assert_array_equal(found.get(), answer)
+
+
+class Subclass(tuple[Any, ...]):
+    """A tuple of another type."""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, x: x[Subclass(([1, 2], [1, 0]))],
+        lambda m, x: m.einsum("ij->i", x, dtype="f8", out=m.zeros(3, "i4"), **UNSAFE),
+        lambda m, x: m.einsum("i,i->", x[0], x[1], out=m.array(0, "i4"), **UNSAFE),
+        lambda m, x: m.einsum("ij->ji", x, order="F"),
+        lambda m, x: m.einsum("ij->ij", x.T, order="A"),
+        lambda m, x: m.einsum("i,j->ij", x[0], x[1], order="A"),
+        lambda m, x: m.einsum("ij,jk->ik", x, x.T, order="F"),
+        lambda m, x: m.einsum("ij,kj->ki", x, x),
+        lambda m, x: m.einsum("ij,k->k", x > 3, x[0].astype("i4")),
+        lambda m, x: m.einsum("ij,jkk->k", x > 3, m.ones((4, 3, 3), "i2")),
+        lambda m, x: m.einsum("ij,j->j", x.astype("u1") + 200, x[0].astype("i8")),
+        lambda m, x: m.einsum("...ft,mf->...mt", x.reshape(2, 3, 2), x[:, :3]),
+        lambda m, x: m.einsum("ij,j->ij", x.T, x[:, 0]),
+        lambda m, x: m.pad(x.T, ((1, 2), (2, 1)), constant_values=((1, 2), (3, 4))),
+        lambda m, x: m.pad(x.T, 1, "edge"),
+        lambda m, x: m.pad(x.T, ((1, 0), (0, 2)), "wrap"),
+        lambda m, x: m.ravel_multi_index((x.astype(int), x.astype(int)), (12, 13), **F),
+        lambda m, x: m.ravel_multi_index((m.ones(5, bool),) * 2, (8, 4)),
+        lambda m, x: m.stack(m.unravel_index(x.astype(int), (3, 4), **F)),
+        lambda m, x: m.reshape(x.T, (2, 6), order="f"),
+        lambda m, x: m.reshape(x[:, ::2].T, (3, 2), order="a"),
+        lambda m, x: m.roll(x, "1", axis=0),
+        lambda m, x: m.roll(x, (1, 2), axis=(0, 1)),
+        lambda m, x: m.setxor1d(x % 5, x[0], assume_unique=True),
+        lambda m, x: m.setxor1d(x % 5, x[1] + np.array([np.nan, 0, np.nan, 0], "f4")),
+        lambda m, x: m.nanmedian(m.where(x > 3, x, np.nan) * (1 + 2j)),
+        lambda m, x: x[((0, 1), (1, 2))],
+        lambda m, x: x[((0, 1),)],
+        lambda m, x: x[((True, False, True),)],
+        lambda m, x: m.linalg.norm(x[:0], np.inf),
+        lambda m, x: m.linalg.norm(x[:0], np.inf, 0),
+        lambda m, x: m.delete(x.T, [0, 1], axis=0),
+        lambda m, x: m.delete(x.T, slice(1, None, 2), axis=0),
+        lambda m, x: m.bincount(x.ravel().astype("u8")),
+        lambda m, x: m.cov(x, fweights=m.arange(4) + 1, aweights=m.arange(4.0) + 1),
+        lambda m, x: m.piecewise(m.array(3.0), m.array(3.0) > 4, [4, 1]),
+        lambda m, x: m.interp(x / 6, x[0], m.array([1, complex(0, np.inf), 2j, 5])),
+        lambda m, x: m.interp(x / 6, x[0], m.array([1, complex(np.inf, 1), 2, 3])),
+        lambda m, x: m.isclose(x[0, 1], 1 - 2.0**-40, rtol=0, atol=0),
+        lambda m, x: m.isclose(x[0, 1], np.float64(1 - 2.0**-40), rtol=0, atol=0),
+        lambda m, x: m.isclose(x, 2, rtol=0.5),
+        lambda m, x: m.bincount(x[0, :0].astype(int), weights=x[0, :0]),
+        lambda m, x: m.digitize(x, m.array([1, 3, 3, 8, np.nan])),
+        lambda m, x: m.digitize(x, m.array([np.nan, 8, 3, 1]), right=True),
+        lambda m, x: m.piecewise(x, True, [-10, 10]),
+        lambda m, x: m.vander(x[0], 3),
+        lambda m, x: m.correlate(x[0], x.ravel(), "valid"),
+        lambda m, x: m.cov(x[:, :3], x[:1, :3], rowvar=False),
+        lambda m, x: m.histogramdd(x[:, :2], 3, [(0, 5), (1, 7)])[1][0],
+        lambda m, x: m.mean(x, 0, dtype=int),
+        lambda m, x: m.var(x, 1, out=m.zeros(3, "i4")),
+        lambda m, x: m.std(x, dtype="c16"),
+        lambda m, x: m.nanmean(x.astype(int), 0, out=m.zeros(4, int)),
+        lambda m, x: m.zeros((2, 3), order="f"),
+        lambda m, x: m.percentile(x, np.float64(50)),
+        lambda m, x: m.nanpercentile(x, np.float64(50)),
+        lambda m, x: m.percentile(x, 50.0, out=m.zeros((1, 1))),
+        lambda m, x: x.ravel()[x.astype(int).T],
+        lambda m, x: x[x.astype(int).T % 3, 0],
+        lambda m, x: x[m.zeros((2, 1), int), x[:2, :2].astype(int).T.copy().T % 4],
+    ],
+)
+def test_values_and_orders_of_numpy(
+    device: str, call: Callable[[Any, Any], Any]
+) -> None:
+    wanted = call(np, A.copy())
+    with dc.config(device=device):
+        got = call(dc, dc.asarray(A, device=device))
+    assert got.dtype == wanted.dtype
+    assert got.strides == wanted.strides
+    np.testing.assert_allclose(got.get(), wanted, rtol=1e-14)
+    with dc.config(device=device, scalars="numpy"):
+        got = dc.asarray(call(dc, dc.asarray(A, device=device)))
+    np.testing.assert_allclose(got.get(), wanted, rtol=1e-14)
+
+
+def test_einsum_gives_views_as_numpy_does(device: str) -> None:
+    host, x = A[:, :3].copy(), dc.asarray(A[:, :3], device=device)
+    for y, m in ((host, np), (x, dc)):
+        m.einsum("ii->i", y)[...] = -1
+        m.einsum("ij->ji", y, dtype="f8")[2, 0] = 7
+        m.einsum("i...->...", y)[...] = 0  # a sum, and no view
+    assert np.array_equal(x.get(), host)
+
+
+def test_what_shows_a_part_is_a_view(device: str) -> None:
+    x = dc.asarray(A, device=device)
+    assert x.base is None
+    assert x.flags.owndata
+    assert not x[1:].flags["OWNDATA"]
+    x[1:].base[0, 0] = 5
+    assert x.get()[0, 0] == 5
+    assert dc.require(x[:, ::2], None, "O").flags.owndata
+
+
+def test_arrays_of_the_host_as_out_of_a_device(device: str) -> None:
+    x, out = dc.asarray(A, device=device), np.zeros((3, 4))
+    with pytest.raises(TypeError, match="implicit_transfer"):
+        dc.add(x, 1, out=out)
+    with dc.config(implicit_transfer="allow"):
+        assert dc.add(x, 1, out=out) is out
+        x.clip(1, 3, out=out[:, :])
+    assert np.array_equal(out, A.clip(1, 3))
+
+
+def test_masked_values_stay_masked_beside_arrays_of_a_device(device: str) -> None:
+    y = np.ma.array([0.0, 1, 4, 9], mask=[0, 0, 1, 0])
+    places = dc.asarray(np.arange(4.0), device=device)
+    with dc.config(implicit_transfer="allow"):
+        assert dc.trapezoid(y, places) == np.trapezoid(y, np.arange(4.0))
+        wanted = np.trapezoid(np.arange(4.0), y)
+        assert dc.trapezoid(places, y) == wanted
+
+
+def test_bounded_integers_are_drawn_for_programs_of_numpy(device: str) -> None:
+    with dc.config(device=device, scalars="numpy"):
+        drawn = dc.random.default_rng(3).integers(0, 7, 50).get()
+    assert drawn.min() >= 0 and drawn.max() < 7
 
 
 def test_arrays_by_their_type_are_on_the_default_device(device: str) -> None:
@@ -137,3 +363,10 @@ def test_numbers_are_brought_once(device: str) -> None:
         dc.evaluate(y)
     assert not p.of_kind("transfer")
     assert np.array_equal(y.get()[0], [0, 0, 7, 0])
+
+
+def test_results_of_the_wrong_shape_name_the_reduction(device: str) -> None:
+    x = dc.asarray(A, device=device)
+    for function, name in ((dc.nanmin, "fmin"), (dc.nanmax, "fmax")):
+        with pytest.raises(ValueError, match=f"reduction operation {name}"):
+            function(x, out=dc.zeros(2, device=device))

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,7 @@ class EmulatedDevice:
     device = "cuda:0"
     supported = frozenset(map(np.dtype, "?bBhHiIlLqQefd"))
     limits = Limits(group=1024, units=2, shared=1 << 15, items=256)
+    streams = SimpleNamespace(current=SimpleNamespace(pointer=0, capture=None))
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

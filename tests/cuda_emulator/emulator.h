@@ -12,6 +12,7 @@
 #define __shared__ static
 #define __launch_bounds__(...)
 #define __nanosleep(time)
+#define __threadfence()
 #define __fdividef(x, y) ((x) / (y))
 #define __syncthreads() all_of_block->arrive_and_wait()
 #define __syncwarp() all_of_warp[threadIdx.x / 32]->arrive_and_wait()
@@ -84,6 +85,24 @@ static unsigned long long atomicAdd(unsigned long long *x, unsigned long long y)
 
 static int atomicAdd(int *x, int y) {
   return __atomic_fetch_add(x, y, __ATOMIC_SEQ_CST);
+}
+static unsigned atomicOr(unsigned *x, unsigned y) {
+  return __atomic_fetch_or(x, y, __ATOMIC_SEQ_CST);
+}
+static unsigned atomicInc(unsigned *x, unsigned last) {
+  unsigned found = *x;  // one block after the other, and one thread of it
+  *x = found >= last ? 0 : found + 1;
+  return found;
+}
+static unsigned atomicAnd(unsigned *x, unsigned y) {
+  return __atomic_fetch_and(x, y, __ATOMIC_SEQ_CST);
+}
+static int atomicMax(int *x, int y) {
+  int found = __atomic_load_n(x, __ATOMIC_SEQ_CST);
+  while (found < y && !__atomic_compare_exchange_n(x, &found, y, false,
+                                                   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+  return found;
 }
 static unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
   return (unsigned __int128)x * y >> 64;

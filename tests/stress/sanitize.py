@@ -175,6 +175,13 @@ def neural(put: Put) -> Pairs:
     tiles = x.reshape(2, 3, 10, 2, 10, 2)
     yield dc.nn.max_pool2d(put(x), 2), tiles.max((3, 5))
     yield dc.nn.avg_pool2d(put(x), 2), tiles.mean((3, 5))
+    most = (tiles == tiles.max((3, 5), keepdims=True)).reshape(x.shape)
+    g = np.ones((2, 3, 10, 10), np.float32)
+    yield dc.nn.max_pool2d_gradient(put(g), put(x), 2), most
+    windows = (3, 2, 1)
+    g = dc.ones((2, 3, 10, 10), dtype="f4")
+    wanted = dc.nn.max_pool2d_gradient(g, dc.asarray(x), *windows)
+    yield dc.nn.max_pool2d_gradient(put(g.get()), put(x), *windows), wanted
     e = np.exp(q @ q.mT / 4)
     wanted = e / e.sum(-1, keepdims=True) @ q
     yield dc.nn.scaled_dot_product_attention(put(q), put(q), put(q)), wanted
@@ -185,6 +192,12 @@ def draws(put: Put) -> Pairs:
     with dc.config(device=put(floats(1)).device):
         rng = dc.random.default_rng(5)
         found = rng.normal(size=5001), rng.random(333), rng.integers(0, 9, size=100)
+        many = {
+            code: dc.random.default_rng(7).standard_normal(40_000, code)
+            for code in ("f4", "f8")
+        }
+    for code, got in many.items():
+        yield got, np.random.default_rng(7).standard_normal(40_000, code)
     yield abs(found[0].mean()) < 0.1, np.bool(True)
     yield (found[1] < 1).all(), np.bool(True)
     yield (found[2] < 9).all(), np.bool(True)

@@ -36,7 +36,14 @@ from ...render.llvm_grid import GRID, render_grid
 from .engine import Engine, engine
 from .threads import available_threads, run_slices
 
-__all__ = ["Compiled", "compiled", "run_groups", "run_in_step", "run_kernel"]
+__all__ = [
+    "Compiled",
+    "compiled",
+    "run_groups",
+    "run_in_step",
+    "run_kernel",
+    "run_pieces",
+]
 
 _SLICE = 1 << 17
 """Operations from which a slice of its own pays: some ten µs."""
@@ -139,15 +146,34 @@ def run_kernel(
         run_in_step(kernel, grid, group, arguments)
         return
     counts = [n // m for n, m in zip([*grid, 1, 1][:3], sizes, strict=True)]
+    table = _table(kernel, arguments, (*counts, *sizes))
+    run_groups(code, code.function, ctypes.addressof(table), (*counts, *sizes))
+
+
+def run_pieces(kernel: Kernel, pieces: int, arguments: Sequence[Any]) -> bool:
+    """Run a kernel whose groups have one work item and a long piece of work each, on
+    all threads; False if there is no machine code of it.
+    """
+    code = compiled(kernel, (1, 1, 1))
+    if code is None:
+        return False
+    table = _table(kernel, arguments, (pieces, 1, 1, 1, 1, 1))
+    address, edges = ctypes.addressof(table), range(pieces + 1)
+    nbytes, threads = code.each + code.fixed, available_threads()
+    _run_slices(code.function, address, edges, nbytes, threads)
+    return True
+
+
+def _table(kernel: Kernel, arguments: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """What a kernel's function is called with, in memory."""
     words = bytearray()
     for parameter, argument in zip(kernel.parameters, arguments, strict=True):
         if isinstance(parameter, Array):
             words += struct.pack("=q", argument.__array_interface__["data"][0])
         else:
             words += _words(argument, parameter.dtype)
-    words += struct.pack("=6q", *counts, *sizes)
-    table = (ctypes.c_char * len(words)).from_buffer(words)
-    run_groups(code, code.function, ctypes.addressof(table), (*counts, *sizes))
+    words += struct.pack("=6q", *sizes)
+    return (ctypes.c_char * len(words)).from_buffer(words)
 
 
 def run_groups(
@@ -165,6 +191,17 @@ def run_groups(
     threads = available_threads() if slices > 1 else 1
     slices = max(1, min(slices, 8 * threads)) if threads > 1 else 1
     edges = [groups * k // slices for k in range(slices + 1)]
+    _run_slices(function, words, edges, nbytes, threads)
+
+
+def _run_slices(
+    function: Callable[..., Any],
+    words: Any,
+    edges: Sequence[int],
+    nbytes: int,
+    threads: int,
+) -> None:
+    """Run groups between edges, each slice with scratch memory of its own."""
 
     def task(number: int) -> None:
         start = 0
@@ -173,7 +210,7 @@ def run_groups(
             start = -(-scratch.__array_interface__["data"][0] // 64) * 64
         function(words, edges[number], edges[number + 1], start)
 
-    run_slices(task, slices, threads)
+    run_slices(task, len(edges) - 1, threads)
 
 
 def _words(value: Any, dtype: np.dtype[Any]) -> bytes:

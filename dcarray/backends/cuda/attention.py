@@ -1,6 +1,6 @@
 """Attention of short floats by cuDNN, see `graphs`.
 
-What is longer the grid's kernels compute.
+What is longer `scores` or the grid's kernels compute.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ...layout import Layout, dense_strides
 from ...ops import elementwise as ops
 from ...ops.reduction import SUM
 from ..grid.views import GridView
+from . import scores
 from .graphs import ALIGNED, KINDS, SINGLE, Plan, aligned, kind_of, module
 
 if TYPE_CHECKING:
@@ -180,18 +181,14 @@ def _dense(shape: Sizes, dtype: np.dtype[Any]) -> Layout:
     return Layout.plain_for(shape, dtype.itemsize)
 
 
-def _new(raw: Raw, shape: Sizes, dtype: np.dtype[Any]) -> GridView:
-    layout = _dense(shape, dtype)
-    memory = raw.backend.allocate(layout.size * dtype.itemsize)
-    return GridView(memory, layout, dtype)
-
-
 def _start(
     raw: Raw, plan: Plan, operands: Sequence[GridView], results: Sequence[GridView]
 ) -> None:
     views = [*operands, *results]
-    addresses = [view.memory.pointer + view.layout.offset for view in views]
-    raw.backend.graphs.run(plan, [view.memory for view in operands], addresses)
+    offsets = [view.layout.offset for view in views]
+    start = raw.backend.graphs.starter(plan, len(operands), offsets)
+    raw.did(start, *views)
+    start([view.memory for view in views], ())
 
 
 # --------------------------------------------------------------------------------- rows
@@ -203,11 +200,11 @@ def _alone(
     if found is None:
         return _short(raw, _in_single(raw, q, k, v, mask, causal, scale)[0], q)
     ready, operands = found
-    out = _new(raw, (*q.shape[:-1], v.shape[-1]), q.dtype)
+    out = raw.new((*q.shape[:-1], v.shape[-1]), q.dtype)
     if mask is None:
         _start(raw, ready.plans[0], operands, [out])
         return out
-    logs = _new(raw, (*q.shape[:-1], 1), SINGLE)
+    logs = raw.new((*q.shape[:-1], 1), SINGLE)
     _start(raw, ready.plans[0], operands, [out, logs])
     # cuDNN has no number where a query sees nothing.
     seen = raw.work.map(ops.GREATER, logs, -np.inf)
@@ -233,10 +230,10 @@ def _adjoint(
     if found is None:
         return _adjoint_in_single(raw, gradient, q, k, v, mask, causal, scale)
     ready, operands = found
-    out = _new(raw, (*q.shape[:-1], v.shape[-1]), q.dtype)
-    logs = _new(raw, (*q.shape[:-1], 1), SINGLE)
+    out = raw.new((*q.shape[:-1], v.shape[-1]), q.dtype)
+    logs = raw.new((*q.shape[:-1], 1), SINGLE)
     _start(raw, ready.plans[0], operands[:3], [out, logs])
-    results = [_new(raw, x.shape, x.dtype) for x in (q, k, v)]
+    results = [raw.new(x.shape, x.dtype) for x in (q, k, v)]
     *operands, last = operands
     _start(raw, ready.plans[1], [*operands, out, last, logs], results)
     return tuple(results)
@@ -370,6 +367,7 @@ def _backward(
 
 
 TABLE: dict[str, Callable[..., Any]] = {
+    "nn.attention": scores.attention,
     "nn.attention_alone": _alone,
     "nn.attention_adjoint": _adjoint,
 }

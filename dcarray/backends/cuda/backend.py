@@ -252,13 +252,16 @@ class CudaBackend(GridBackend):
     def copy(self, source: Any, start: int, target: Block, nbytes: int) -> None:
         """Copy bytes of a block, from ``start`` on, to the beginning of another one."""
         streams = self.streams
-        stream = streams.current
+        pointer = streams.in_order((source, target), (False, True))
         with streams.entered():
-            streams.use(source, False, stream)
-            streams.use(target, True, stream)
+            if pointer is None:
+                stream = streams.current
+                streams.use(source, False, stream)
+                streams.use(target, True, stream)
+                pointer = stream.pointer
             self._runtime.memcpyAsync(
                 *(target.pointer, source.pointer + start, nbytes),
-                *(self._runtime.memcpyDeviceToDevice, stream.pointer),
+                *(self._runtime.memcpyDeviceToDevice, pointer),
             )
 
     def receive(self, other: Any, source: Any, target: Block, nbytes: int) -> bool:

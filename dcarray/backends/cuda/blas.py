@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,7 @@ import numpy as np
 from ...config import current
 from ...errors import LaunchError
 from ...layout import Layout
+from ..base import Start
 from ..grid.views import GridView
 from . import vectors
 from .driver import runtime
@@ -25,6 +26,7 @@ from .driver import runtime
 if TYPE_CHECKING:
     from .backend import CudaBackend
     from .raw import Raw
+    from .streams import Stream
 
 __all__ = ["TABLE", "Blas"]
 
@@ -125,23 +127,31 @@ class Blas:
         self._lock = threading.Lock()
         self._is_there: bool | None = None
         self._gemm: Any = None
+        self._stream: Stream | None = None
         self._plans: dict[Any, _Plan] = {}
 
     def _opened(self) -> bool:
         """Whether there is a handle; made at the first call."""
-        if self._is_there is None:
-            self._is_there = False
-            library = _library()
-            if library is not None:
-                self._check(library.cublasCreate_v2(ctypes.byref(self._handle)))
-                self._library = library
-                self._gemm = library.cublasGemmStridedBatchedEx
-                self._is_there = True
-        return self._is_there
+        with self._lock:
+            if self._is_there is None:
+                self._is_there = False
+                library = _library()
+                if library is not None:
+                    self._backend._enter()
+                    self._check(library.cublasCreate_v2(ctypes.byref(self._handle)))
+                    self._library = library
+                    self._gemm = library.cublasGemmStridedBatchedEx
+                    self._is_there = True
+            return self._is_there
 
-    def product(self, x: GridView, y: GridView) -> GridView | None:
+    def product(
+        self, x: GridView, y: GridView, is_within: bool = False
+    ) -> GridView | None:
         """``x @ y`` of stacks of matrices of one dtype, none of them empty; None where
         cuBLAS cannot have them as they lie.
+
+        The rows of a single stack may lie side by side: all first ones, then all second
+        ones, where ``is_within`` says so.
 
         Raises
         ------
@@ -149,36 +159,51 @@ class Blas:
             cuBLAS failed.
         """
         if x.shape[-2] == 1 or y.shape[-1] == 1:
+            found: GridView | None
             found = self._backend.raw.call("product", vectors.product, (x, y), {})
             if found is not None:
                 return found
         precision = current().matmul_precision
-        key = (x.layout, y.layout, x.dtype, precision)
+        key = (x.layout, y.layout, x.dtype, precision, is_within)
         plan = self._plans.get(key)
         if plan is None:
             if len(self._plans) > MOST_PLANS:
                 self._plans.clear()
-            plan = self._plans[key] = _plan(x, y, precision) or REFUSED
+            plan = self._plans[key] = _plan(x, y, precision, is_within) or REFUSED
         if plan is REFUSED:
             return None
-        with self._lock:
-            if not self._opened():
-                return None
-            memory = self._backend.allocate(plan.layout.size * x.dtype.itemsize)
-            self._begin(x, y)
-            gemm, handle, target = self._gemm, self._handle, memory.pointer
-            second, first, result = plan.pointers
-            for here, there in plan.starts:
-                second.value = y.memory.pointer + there
-                first.value = x.memory.pointer + here
-                result.value = target
-                status = gemm(handle, *plan.arguments)
-                if status:
-                    self._check(status)
-                target += plan.nbytes
-        return GridView(memory, plan.layout, x.dtype)
+        if not self._opened():
+            return None
+        made = self._backend.raw.new(plan.layout.shape, x.dtype)
+        found = GridView(made.memory, plan.layout, x.dtype)
+        start = self._starter(plan)
+        self._backend.raw.did(start, x, y, found)
+        start((x.memory, y.memory, found.memory), ())
+        return found
 
-    def _begin(self, *operands: GridView) -> None:
+    def _starter(self, plan: _Plan) -> Start:
+        """What multiplies two blocks into a third one."""
+        second, first, result = plan.pointers
+        lock, begin, gemm, handle = self._lock, self._begin, self._gemm, self._handle
+        starts, arguments, nbytes = plan.starts, plan.arguments, plan.nbytes
+
+        def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
+            x, y, out = memories
+            with lock:
+                begin(x, y)
+                target = out.pointer
+                for here, there in starts:
+                    second.value = y.pointer + there
+                    first.value = x.pointer + here
+                    result.value = target
+                    status = gemm(handle, *arguments)
+                    if status:
+                        self._check(status)
+                    target += nbytes
+
+        return start
+
+    def _begin(self, *operands: Any) -> None:
         """The handle works on the current stream, which may use the memory."""
         backend, library = self._backend, self._library
         backend._enter()
@@ -186,9 +211,12 @@ class Blas:
         stream = streams.current
         if streams.several:
             with streams.entered():
-                for view in operands:
-                    streams.use(view.memory, False, stream)
+                for memory in operands:
+                    streams.use(memory, False, stream)
+        if stream is self._stream:
+            return
         self._check(library.cublasSetStream_v2(self._handle, stream.pointer))
+        self._stream = stream if stream.capture is None else None
         if stream.capture is not None:
             if stream.capture.workspace is None:
                 stream.capture.workspace = backend.allocate(WORKSPACE)
@@ -202,7 +230,7 @@ class Blas:
             )
 
 
-def _plan(x: GridView, y: GridView, precision: str) -> _Plan | None:
+def _plan(x: GridView, y: GridView, precision: str, is_within: bool) -> _Plan | None:
     kind = KINDS.get(x.dtype.name)
     if kind is None:
         return None
@@ -216,6 +244,11 @@ def _plan(x: GridView, y: GridView, precision: str) -> _Plan | None:
     if places is None:
         return None
     first, second, count, starts = places
+    layout = Layout.plain_for((*batch, m, n), size)
+    leading, step = n, m * n
+    if is_within and len(batch) == 1 and len(starts) == 1:
+        leading, step = count * n, n
+        layout = Layout((count, m, n), (n * size, leading * size, size))
     compute = kind.compute
     if compute == SINGLE and precision == "tf32":
         compute = TENSOR
@@ -226,7 +259,7 @@ def _plan(x: GridView, y: GridView, precision: str) -> _Plan | None:
         *(second.turned, first.turned, n, m, k, one),
         *(pointers[0], kind.data, second.leading, second.step),
         *(pointers[1], kind.data, first.leading, first.step),
-        *(zero, pointers[2], kind.data, n, m * n),
+        *(zero, pointers[2], kind.data, leading, step),
         *(count, compute, DEFAULT),
     )
     arguments = [
@@ -234,7 +267,7 @@ def _plan(x: GridView, y: GridView, precision: str) -> _Plan | None:
     ]
     return _Plan(
         *(starts, tuple(arguments), pointers, count * m * n * size),
-        Layout.plain_for((*batch, m, n), size),
+        layout,
     )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...config import current
 from ...layout import Layout, dense_strides
+from ..base import Start
 from ..grid.views import GridView
 from .graphs import KINDS, Plan, aligned, fastest, kind_of, module, widened
 from .turning import Turn, turner
@@ -71,9 +72,6 @@ class _Call(NamedTuple):
     exact: bool
 
 
-_Start = Callable[[Any, Any, Any], None]
-
-
 @dataclass(slots=True)
 class _Way:
     """One way to compute a call.
@@ -98,14 +96,15 @@ class _Way:
     back: Any
     room: int
 
-    def starter(self, raw: Raw) -> _Start:
-        """What computes into a block, given those of both operands."""
+    def starter(self, raw: Raw) -> Start:
+        """What computes, given the blocks of both operands and of the result."""
         allocate, run = raw.backend.allocate, raw.backend.graphs.run
         plan, turn, back, own = self.plan, self.turn, self.back, self.room
         a, b, c = self.offsets
         is_a, is_b, is_c = self.inside
 
-        def start(x: Any, w: Any, target: Any) -> None:
+        def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
+            x, w, target = memories
             room = allocate(own + plan.way.room)
             base = room.pointer
             if turn is not None:
@@ -135,13 +134,11 @@ class _Ready:
         timed.
     layout : Layout
         Of the result.
-    nbytes : int
     """
 
     copied: tuple[bool, ...]
-    starts: list[_Start]
+    starts: list[Start]
     layout: Layout
-    nbytes: int
 
 
 # -------------------------------------------------------------------------------- calls
@@ -163,12 +160,17 @@ def _run(
             for view, is_copied in zip(operands, ready.copied, strict=True)
         ]
         return _run(kind, raw, views[0], views[1], options)
-    target = raw.backend.allocate(ready.nbytes)
-    if len(ready.starts) > 1 and not raw.backend.is_capturing:
-        ways = [partial(start, x, w, target) for start in ready.starts]
-        ready.starts = [ready.starts[fastest(raw.backend, ways)]]
-    ready.starts[0](x, w, target)
-    return GridView(target, ready.layout, first.dtype)
+    found = raw.new(ready.layout.shape, first.dtype)
+    blocks = (x, w, found.memory)
+    if len(ready.starts) > 1:
+        if raw.backend.is_capturing:
+            raw.forget()
+        else:
+            ways = [partial(start, blocks, ()) for start in ready.starts]
+            ready.starts = [ready.starts[fastest(raw.backend, ways)]]
+    raw.did(ready.starts[0], first, second, found)
+    ready.starts[0](blocks, ())
+    return GridView(found.memory, ready.layout, first.dtype)
 
 
 def _ready(
@@ -200,12 +202,10 @@ def _ready(
     seen = (one, two, shape)
     if last and kind != "wgrad":
         shape = (shape[0], *size, shape[1])
-    layout = Layout.plain_for(shape, dtype.itemsize)
     ready = _Ready(
         tuple([not _is_plain(view) for view in operands]),
         [],
-        layout,
-        layout.size * dtype.itemsize,
+        Layout.plain_for(shape, dtype.itemsize),
     )
     if not any(ready.copied):
         exact = dtype.itemsize == 4 and precision == "ieee"
@@ -281,24 +281,30 @@ def _ways(
             )
         )
 
-    turned = None
     if worth and options["groups"] == 1 and not exact:
-        turned = _turned(kind, seen, lies, dtype.itemsize)
-    if turned is not None:
-        turns, shapes = turned
-        add(turns, shapes, [True, True, True])
-        if turns[2] is not None:
-            add([*turns[:2], None], shapes, [True, True, lies[2]])
+        together = TOGETHER // dtype.itemsize
+        few = seen[0][1] <= together // 2  # of which there are kernels of their own
+        for room in (together // 2, together) if few else (together,):
+            turned = _turned(kind, seen, lies, dtype.itemsize, room)
+            if turned is not None:
+                turns, shapes = turned
+                add(turns, shapes, [True, True, True])
+                if turns[2] is not None:
+                    add([*turns[:2], None], shapes, [True, True, lies[2]])
     add([None, None, None], list(seen), lies)
     return found
 
 
 def _turned(
-    kind: str, seen: tuple[Sizes, Sizes, Sizes], lies: list[bool], size: int
+    kind: str,
+    seen: tuple[Sizes, Sizes, Sizes],
+    lies: list[bool],
+    size: int,
+    together: int,
 ) -> tuple[list[Turn | None], list[Sizes]] | None:
     """What is turned so that all channels are behind, and the shapes that the plan
-    sees: channels may be filled up with zeros.  None where that is not to be done."""
-    together = TOGETHER // size
+    sees: channels may be filled up with zeros, to multiples of ``together``.  None
+    where that is not to be done."""
     turns: list[Turn | None] = []
     shapes: list[Sizes] = []
     for k, shape in enumerate(seen):

@@ -20,9 +20,6 @@ __all__ = ["TABLE"]
 LEAST = 1 << 15
 """Numbers from which on the text is worth it."""
 
-GROUPS = 4
-"""Groups for each unit of the device; they go on to the next tile."""
-
 WHOLE = 1 << 128
 WORD = (1 << 64) - 1
 
@@ -63,7 +60,8 @@ def _standard_normal(
     rows = (tiles * words).bit_length()
     numbers = (tiles, words, rows, *start)
     raw.run(text, _PCG, (-(-tiles // 256),), 256, doubling, states, *numbers)
-    groups = (min(tiles, GROUPS * raw.backend.limits.units),)
+    most = ziggurats.groups_of(dtype) * raw.backend.limits.units
+    groups = (min(tiles, most),)
     operands = (*tables, each, states, out, progress)
     ends = (size, tiles, held or 0, first)
     raw.run(text, _NORMAL, groups, ziggurats.THREADS, *operands, *ends)

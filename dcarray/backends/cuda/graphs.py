@@ -22,6 +22,7 @@ import numpy as np
 from ...config import logger
 from ...errors import DeviceError, LaunchError
 from ...profile import Event, emit
+from ..base import Start
 from ..grid.views import GridView
 from .raw import signature
 
@@ -328,6 +329,20 @@ class Graphs:
                 if isinstance(error, DeviceError):
                     raise
                 raise LaunchError(f"cuDNN: {error}", device=backend.device) from None
+
+    def starter(self, plan: Plan, count: int, offsets: Sequence[int]) -> Start:
+        """What runs a plan on blocks, of which it reads some and makes the others; each
+        array begins so many bytes behind its block."""
+        run = self.run
+
+        def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
+            addresses = [
+                memory.pointer + offset
+                for memory, offset in zip(memories, offsets, strict=True)
+            ]
+            run(plan, memories[:count], addresses)
+
+        return start
 
     def _choose(self, plan: Plan, addresses: Sequence[int]) -> None:
         """Time the plans of a graph."""

@@ -6,7 +6,7 @@ memory without a copy, and what they allocate comes from our pool.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ from .driver import failure, failures
 from .exchange import as_cupy, from_cupy, inside
 from .picking import TABLE as PICKED
 from .pooling import INDEXED
-from .raw import Raw
 from .rows import TABLE as ROWS
 from .solvers import TABLE as SOLVED
 from .sorting import TABLE as SORTED
@@ -49,6 +48,10 @@ OWN: Mapping[str, Row] = {
 """Rows of our own; each may say by None that another one is to compute it."""
 
 
+KEPT = frozenset((*ROWS, *INDEXED, *CONVOLVED, *ATTENDED, *MULTIPLIED))
+"""Rows whose launches are kept, see `raw`."""
+
+
 class CudaLibrary(Mapping[str, Callable[..., Any]]):
     """Rows of our own, then those of CuPy's libraries, then those of `GridLibrary`.
 
@@ -59,13 +62,19 @@ class CudaLibrary(Mapping[str, Callable[..., Any]]):
     def __init__(self, backend: CudaBackend) -> None:
         self._backend = backend
         self._grid = GridLibrary(backend)
-        self._raw = Raw(backend)
+        self._raw = backend.raw
 
     def __getitem__(self, name: str) -> Row:
         own = OWN.get(name)
         if own is not None:
             return partial(self._own, name, own)
         return self._other(name)
+
+    def ready(
+        self, name: str, operands: Sequence[Any], options: Mapping[str, Any]
+    ) -> Callable[[list[Any]], list[Any] | None] | None:
+        """What does again what a row did, see `Raw.ready`."""
+        return self._raw.ready(name, operands, options) if name in KEPT else None
 
     def _other(self, name: str) -> Row:
         """Without those of our own."""
@@ -76,7 +85,7 @@ class CudaLibrary(Mapping[str, Callable[..., Any]]):
 
     def _own(self, name: str, row: Row, *operands: Any, **options: Any) -> Any:
         found: Any
-        if name in ROWS:
+        if name in KEPT:
             found = self._raw.call(name, row, operands, options)
         else:
             found = row(self._raw, *operands, **options)

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...config import current
 from ...kernel.nodes import Array, Barrier, Kernel, Value
 from ...layout import Layout
+from ..base import Start
 from ..grid.library.work import INT64, Work
 from ..grid.views import GridView
 from .functions import Function
@@ -25,10 +27,20 @@ if TYPE_CHECKING:
 __all__ = ["Raw", "signature"]
 
 FLOAT64 = np.dtype(np.float64)
+UINT32 = np.dtype(np.uint32)
 _BYTE = np.dtype(np.uint8)
+
+ALIGNED = 16
+"""Bytes that are read at once at most; somebody else's memory may begin elsewhere."""
 
 MOST = 1 << 13
 """Calls of rows whose launches are kept."""
+
+COUNTS = 256
+"""Bytes of counts for each unit of the device."""
+
+_COUNTS = -1
+"""Stands for their size in a plan."""
 
 
 def signature(name: str, code: str) -> Kernel:
@@ -51,21 +63,19 @@ class _Plan:
     Attributes
     ----------
     sizes : list of int
-        Bytes of the arrays that are made.
+        Bytes of the arrays that are made; `_COUNTS` for the counts of a stream.
     steps : list
-        What starts a function and the numbers of its arrays; or None, and the number
-        of an array that is to be zero.
-    result : int
-        The number of the array that is the result.
-    layout, dtype
-        Of the result.
+        What does it again, and the numbers of the arrays that it takes.
+    results : list of (int, Layout, dtype)
+        The numbers of the arrays that are results, and how they lie.
+    is_single : bool
+        Whether the row returns one, and not a tuple.
     """
 
     sizes: list[int] = field(default_factory=list)
     steps: list[Any] = field(default_factory=list)
-    result: int = -1
-    layout: Layout | None = None
-    dtype: np.dtype[Any] | None = None
+    results: list[tuple[int, Layout, np.dtype[Any]]] = field(default_factory=list)
+    is_single: bool = True
 
 
 class Raw:
@@ -83,48 +93,53 @@ class Raw:
         self._building = threading.Lock()
         self._plans: dict[Any, _Plan] = {}
         self._kept: dict[Any, Any] = {}
+        self._counts: dict[int, Any] = {}
         self._making = threading.local()
 
     @property
     def work(self) -> Work:
         """Maps and reductions for what surrounds the texts; what uses them is not
         kept."""
-        self._making.plan = None
+        self.forget()
         return self._work
 
     # ------------------------------------------------------------------------- the row
     def call(
         self,
         name: str,
-        row: Callable[..., GridView | None],
+        row: Callable[..., Any],
         operands: Sequence[Any],
         options: Mapping[str, Any],
-    ) -> GridView | None:
+    ) -> Any:
         """Call a row whose launches depend on how its operands lie alone, or do again
         what it did for operands that lie like these."""
-        views = [x for x in operands if isinstance(x, GridView)]
-        whole = len(views) == len(operands)
-        memories = [id(x.memory) for x in views]
-        same = [memories.index(one) for one in memories[1:]]
-        lies = [(x.layout, x.dtype) for x in views]
-        key = (name, *same, *lies, *options.items())
-        try:
-            plan = self._plans.get(key) if whole else None
-        except TypeError:  # an option that is no key
-            plan, whole = None, False
-        if plan is not None:
-            return self._again(plan, views)
-        if not whole:
-            return row(self, *operands, **options)
         made = self._making
+        if getattr(made, "places", None) is not None:  # a part of another row
+            return row(self, *operands, **options)
+        views = [x for x in operands if isinstance(x, GridView)]
+        key = _key(name, operands, options)
+        plan = None if key is None else self._plans.get(key)
+        if plan is not None and _are_aligned(views):
+            memories = self._again(plan, [x.memory for x in views])
+            found = [
+                GridView(memory, layout, dtype)
+                for memory, (_, layout, dtype) in zip(
+                    memories, plan.results, strict=True
+                )
+            ]
+            return found[0] if plan.is_single else tuple(found)
+        if key is None or not _are_aligned(views):
+            return row(self, *operands, **options)
         made.plan = plan = _Plan()
-        made.places = {id(x.memory): k for k, x in enumerate(views)}
+        made.places = {id(x.memory): k for k, x in reversed(list(enumerate(views)))}
         made.held = [x.memory for x in views]  # so that no other gets its identity
         try:
             found = row(self, *operands, **options)
             if found is not None and made.plan is plan:
-                plan.result = made.places[id(found.memory)]
-                plan.layout, plan.dtype = found.layout, found.dtype
+                plan.is_single = type(found) is not tuple
+                for x in (found,) if plan.is_single else found:
+                    place = made.places[id(x.memory)]
+                    plan.results.append((place, x.layout, x.dtype))
                 if len(self._plans) >= MOST:
                     self._plans.clear()
                 self._plans[key] = plan
@@ -132,18 +147,32 @@ class Raw:
             made.plan = made.places = made.held = None
         return found
 
-    def _again(self, plan: _Plan, views: Sequence[GridView]) -> GridView:
-        backend = self.backend
-        memories = [x.memory for x in views]
-        memories += [backend.allocate(nbytes) for nbytes in plan.sizes]
+    def ready(
+        self, name: str, operands: Sequence[Any], options: Mapping[str, Any]
+    ) -> Callable[[list[Any]], list[Any] | None] | None:
+        """What does again what a row did: memory of its arrays → that of its results,
+        or None for memory that begins elsewhere.  None where nothing is kept."""
+        plan = self._plans.get(_key(name, operands, options))
+        if plan is None:
+            return None
+        again = self._again
+
+        def start(memories: list[Any]) -> list[Any] | None:
+            for memory in memories:
+                if memory.pointer % ALIGNED:
+                    return None
+            return again(plan, memories)
+
+        return start
+
+    def _again(self, plan: _Plan, memories: list[Any]) -> list[Any]:
+        allocate = self.backend.allocate
+        for nbytes in plan.sizes:
+            is_count = nbytes == _COUNTS
+            memories.append(self._counting() if is_count else allocate(nbytes))
         for start, places in plan.steps:
-            if start is None:
-                memory = memories[places]
-                backend._clear(memory.pointer, memory.nbytes)
-            else:
-                start([memories[k] for k in places], ())
-        assert plan.layout is not None and plan.dtype is not None
-        return GridView(memories[plan.result], plan.layout, plan.dtype)
+            start([memories[k] for k in places], ())
+        return [memories[place] for place, _, _ in plan.results]
 
     # ------------------------------------------------------------------------ its parts
     def new(self, shape: Sequence[int], dtype: np.dtype[Any]) -> GridView:
@@ -153,21 +182,58 @@ class Raw:
         layout = kind(tuple(shape), dtype.itemsize)
         nbytes = layout.size * dtype.itemsize
         memory = self.backend.allocate(nbytes)
+        self._note(memory, nbytes)
+        return GridView(memory, layout, dtype)
+
+    def counts(self) -> GridView:
+        """Unsigned integers that are 0: 64 for each unit of the device.  A launch that
+        takes them leaves zeros, so that they need not be cleared."""
+        memory = self._counting()
+        self._note(memory, _COUNTS)
+        return GridView(memory, Layout.plain_for((memory.nbytes // 4,), 4), UINT32)
+
+    def _counting(self) -> Any:
+        """The counts of the current stream; a function that is captured has its own."""
+        backend = self.backend
+        stream = backend.streams.current
+        found = None if stream.capture else self._counts.get(stream.pointer)
+        if found is None:
+            found = backend.allocate(COUNTS * backend.limits.units)
+            backend._clear(found.pointer, found.nbytes)
+            if not stream.capture:
+                self._counts[stream.pointer] = found
+        return found
+
+    def _note(self, memory: Any, nbytes: int) -> None:
+        """Memory that was made belongs to the plan in the making."""
+        plan = getattr(self._making, "plan", None)
         if plan is not None:
             self._making.places[id(memory)] = len(self._making.held)
             self._making.held.append(memory)
             plan.sizes.append(nbytes)
-        return GridView(memory, layout, dtype)
 
     def zeros(self, words: int) -> GridView:
         """Words of 8 bytes that are 0."""
         made = self.new((words,), INT64)
+        self.did(self._clear, made)
+        self._clear((made.memory,), ())
+        return made
+
+    def _clear(self, memories: Sequence[Any], scalars: Sequence[Any]) -> None:
+        (memory,) = memories
+        self.backend._clear(memory.pointer, memory.nbytes)
+
+    def did(self, start: Start, *views: GridView) -> None:
+        """Keep what was done to the memory of some views, given as what does it
+        again."""
         plan = getattr(self._making, "plan", None)
         if plan is not None:
-            place = self._making.places[id(made.memory)]
-            plan.steps.append((None, place))
-        self.backend._clear(made.memory.pointer, made.memory.nbytes)
-        return made
+            places = [self._making.places[id(x.memory)] for x in views]
+            plan.steps.append((start, places))
+
+    def forget(self) -> None:
+        """What the row does now is not what it does again."""
+        self._making.plan = None
 
     def function(self, text: str, kernel: Kernel) -> Function:
         """A function of a text, built at its first use."""
@@ -201,14 +267,12 @@ class Raw:
             Views, which stand for their memory, and numbers.
         """
         function = self.function(text, kernel)
-        memories = [x.memory for x in arguments if isinstance(x, GridView)]
+        views = [x for x in arguments if isinstance(x, GridView)]
         rest = [x for x in arguments if not isinstance(x, GridView)]
         grid = (groups[0] * threads, *groups[1:])
-        plan = getattr(self._making, "plan", None)
-        if plan is not None:
-            places = [self._making.places[id(x)] for x in memories]
-            start = self.start(text, kernel, groups, threads, *rest)
-            plan.steps.append((start, places))
+        if getattr(self._making, "plan", None) is not None:
+            self.did(self.start(text, kernel, groups, threads, *rest), *views)
+        memories = [x.memory for x in views]
         self.backend.enqueue(function, kernel, grid, (threads,), [*memories, *rest])
 
     def start(
@@ -232,3 +296,34 @@ class Raw:
                 self._kept.clear()
             found = self._kept[key] = make(self, key)
         return found
+
+
+def _key(
+    name: str, operands: Sequence[Any], options: Mapping[str, Any]
+) -> tuple[Any, ...] | None:
+    """What the launches of a row depend on; None where they depend on more."""
+    key: list[Any] = [name, current().matmul_precision]
+    seen: list[int] = []
+    for x in operands:
+        if isinstance(x, GridView):
+            memory = id(x.memory)
+            key += [seen.index(memory) if memory in seen else -1, x.layout, x.dtype]
+            seen.append(memory)
+        elif x is None:
+            key.append(None)
+        else:
+            return None
+    for option, value in options.items():
+        if isinstance(value, GridView):
+            return None
+        key += [option, type(value), value]
+    try:
+        hash(found := tuple(key))
+    except TypeError:
+        return None
+    return found
+
+
+def _are_aligned(views: Sequence[GridView]) -> bool:
+    """Whether all memory begins as that of the pool does."""
+    return not any([x.memory.pointer % ALIGNED for x in views])

@@ -31,14 +31,15 @@ SHORT, FEW = 256, 16
 """Elements of a row, and of a column or columns side by side, below which most of a
 group would have nothing to do."""
 
+MOST_ROWS = 1 << 12
+"""Shorter rows that are folded nevertheless: what else does it takes more launches."""
+
 ROWS_AT_ONCE, COLUMNS_AT_ONCE = 6, 5
 """Groups that a unit of the device has room for."""
 
 _SCAN = signature("scan", "rwwqqqqqq")
-_ROWS = signature("rows", "rwwqqqqqdq")
-_COLUMNS = signature("columns", "rwwqqqqqqqdq")
-_MERGED = signature("merged", "rwqqdq")
-_MERGED_BY_GROUP = signature("merged_by_group", "rwqqdq")
+_ROWS = signature("rows", "rwwwqqqqqdq")
+_COLUMNS = signature("columns", "rwwwqqqqqqqdq")
 _ROW = signature("row", "rwrrqqqqd")
 
 
@@ -129,7 +130,11 @@ def _folded(
     outer, length, inner = shape
     if not outer * inner:
         return None
-    if length < (SHORT if inner == 1 else FEW) or 1 < inner < FEW:
+    if inner == 1:
+        is_long = length >= SHORT or (length > 1 and outer <= MOST_ROWS)
+    else:
+        is_long = length >= FEW and inner >= FEW
+    if not is_long:
         return None
     units = raw.backend.limits.units
     out = raw.new((outer * inner,), target)
@@ -140,7 +145,7 @@ def _folded(
         parts = parts_of(outer, units * ROWS_AT_ONCE, -(-length // batch))
         vector = _fours(offset, *([length] if outer > 1 else []))
         groups: tuple[int, ...] = (outer * parts,)
-        kernel, ending, ended = _ROWS, _MERGED_BY_GROUP, out.size
+        kernel = _ROWS
         numbers: tuple[int, ...] = (length, length, offset, parts, int(vector))
     else:
         side = -(-inner // folding.across(x.dtype))
@@ -150,18 +155,16 @@ def _folded(
         parts = parts_of(side * outer, units * COLUMNS_AT_ONCE, -(-length // batch))
         part = -(-length // (parts * batch)) * batch
         parts = -(-length // part)
-        groups = (side * parts, outer)
-        kernel, ending, ended = _COLUMNS, _MERGED, -(-out.size // 32)
+        groups, kernel = (side * parts, outer), _COLUMNS
         numbers = (length, inner, offset, parts, part, inner, length * inner)
     if math.prod(groups) >= 1 << 31:
         return None
-    states = out
+    states = counts = out
     if parts > 1:
         states = raw.new((out.size * parts * folding.STATE // 8,), INT64)
-    raw.run(text, kernel, groups, folding.THREADS, x, out, states, *numbers, *ends)
-    if parts > 1:
-        merging = (out.size, parts, *ends)
-        raw.run(text, ending, (ended,), folding.THREADS, states, out, *merging)
+        counts = raw.counts()
+    given = (x, out, states, counts, *numbers, *ends)
+    raw.run(text, kernel, groups, folding.THREADS, *given)
     return out
 
 

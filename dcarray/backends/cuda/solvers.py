@@ -194,7 +194,9 @@ def _determined(what: str, raw: Raw, a: Any) -> GridView | None:
         return None
     if not way.is_plain:
         a = _plain(raw, a, way)
-    return raw.call(what, _eliminated, (a, a), {"flag": 0, "what": what})
+    found: GridView | None
+    found = raw.call(what, _eliminated, (a, a), {"flag": 0, "what": what})
+    return found
 
 
 def _det(raw: Raw, a: Any) -> Found:

@@ -25,8 +25,7 @@ MOST = 32 * 8
 
 _ALONG = signature("along", "rrwqqqqqq")
 _SHORT = signature("short_rows", "rrwqqqqqqq")
-_DOWN = signature("down", "rrwwqqqqqq")
-_ADDED = signature("added", "rwqq")
+_DOWN = signature("down", "rrwwwqqqqqq")
 
 
 def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
@@ -62,7 +61,8 @@ def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
         return None
     if x.ndim + y.ndim != 3 or 0 in (x.ndim, y.ndim):
         return None
-    return raw.call("matmul", _flat, (x, y), {})
+    found: GridView | None = raw.call("matmul", _flat, (x, y), {})
+    return found
 
 
 def _flat(raw: Raw, x: GridView, y: GridView) -> GridView | None:
@@ -102,16 +102,13 @@ def _down(raw: Raw, matrix: GridView, vector: GridView, out: GridView) -> None:
     part = -(-turns // parts) * vectors.TURN
     parts = -(-length // part)
     text = vectors.vector_text(out.dtype)
-    sums = out
+    sums = counts = out
     if parts > 1:
         wide = np.dtype(np.float64 if out.dtype.itemsize == 8 else np.float32)
-        sums = raw.new((parts, count), wide)
-    operands = (matrix, vector, out, sums)
+        sums, counts = raw.new((parts, count), wide), raw.counts()
+    given = (matrix, vector, out, sums, counts)
     numbers = (length, count, step, offset, begin, part)
-    raw.run(text, _DOWN, (side * parts,), vectors.THREADS, *operands, *numbers)
-    if parts > 1:
-        ended = (-(-count // vectors.ABREAST),)
-        raw.run(text, _ADDED, ended, vectors.THREADS, sums, out, count, parts)
+    raw.run(text, _DOWN, (side * parts,), vectors.THREADS, *given, *numbers)
 
 
 TABLE: Mapping[str, Callable[..., GridView | None]] = {"matmul": _matmul}

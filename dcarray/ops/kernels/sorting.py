@@ -46,6 +46,7 @@ __all__ = [
     "PARTS",
     "block_kernel",
     "edges_kernel",
+    "float_key",
     "key_dtype",
     "key_kernel",
     "member_kernel",
@@ -75,7 +76,8 @@ def _sign(key: Scalar) -> Scalar:
     return largest(key) // 2 + 1
 
 
-def _float_key(x: Scalar) -> Scalar:
+def float_key(x: Scalar) -> Scalar:
+    """The key of a float32 or float64."""
     found = float_to_bits(x)
     key = ~found if found >= _sign(found) else found | _sign(found)
     key = _sign(found) if x == 0 else key
@@ -84,7 +86,7 @@ def _float_key(x: Scalar) -> Scalar:
 
 def _key(x: Scalar) -> Scalar:
     if is_floating(x):
-        return _float_key(widen(x))
+        return float_key(widen(x))
     if is_signed(x):
         if bits(x) == 64:
             return as_unsigned(x) ^ _sign(as_unsigned(x))
@@ -95,11 +97,11 @@ def _key(x: Scalar) -> Scalar:
 
 
 def _real_key(x: Scalar) -> Scalar:
-    return _float_key(real(x))
+    return float_key(real(x))
 
 
 def _imag_key(x: Scalar) -> Scalar:
-    return _float_key(imag(x))
+    return float_key(imag(x))
 
 
 def _missing(x: Scalar) -> Scalar:

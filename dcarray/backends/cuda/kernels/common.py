@@ -9,7 +9,7 @@ import numpy as np
 from ....render.cuda import CUDA
 from ....render.dialect import code_of
 
-__all__ = ["TYPES", "head", "is_known"]
+__all__ = ["LAST", "TYPES", "head", "is_known"]
 
 DType = np.dtype[Any]
 
@@ -52,3 +52,21 @@ template <> struct alignas(16) Four<double> { double at[4]; };
 template <> struct alignas(16) Four<long long> { long long at[4]; };
 template <> struct alignas(16) Four<unsigned long long> { unsigned long long at[4]; };
 """
+
+
+LAST = """\
+/* Whether this group is the last one of so many that come here.  The count is 0 again
+   after that. */
+__device__ inline bool is_last(unsigned *count, long long parts) {
+  __shared__ bool found;
+  __syncthreads();
+  if (!threadIdx.x) {
+    __threadfence();
+    found = atomicInc(count, (unsigned)parts - 1) == (unsigned)parts - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  return found;
+}
+"""
+"""A function that says who is the last one, given a count of `Raw.counts`."""

@@ -2,8 +2,9 @@
 element, mean and variance.
 
 An item takes sixteen elements into its state at a time.  Groups go along rows, or down
-columns that lie side by side, each over one part; the states of parts are merged by a
-second launch.  All is merged in an order that depends on sizes alone.
+columns that lie side by side, each over one part; the last group that is done with a
+part of a result merges the states of all of them.  All is merged in an order that
+depends on sizes alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .common import head
+from .common import LAST, head
 
 __all__ = [
     "STATE",
@@ -38,22 +39,27 @@ def across(source: DType) -> int:
 
 @cache
 def place_text(source: DType, largest: bool) -> str:
-    """The text for places: ``rows``, ``columns`` and ``merged``; see `_KERNELS`."""
+    """The text for places: ``rows`` and ``columns``; see `_KERNELS`."""
     worse = "<=" if largest else ">="
-    return head(source=source, target=np.dtype(np.int64)) + _PLACE % worse + _KERNELS
+    return (
+        head(source=source, target=np.dtype(np.int64))
+        + _PLACE % worse
+        + LAST
+        + _KERNELS
+    )
 
 
 @cache
 def variance_text(source: DType, target: DType) -> str:
     """The text for variances: its ``number`` is what sums of squares are divided by,
     and its ``root`` says that the root is wanted."""
-    return _typed(source, target) + _VARIANCE + _KERNELS
+    return _typed(source, target) + _VARIANCE + LAST + _KERNELS
 
 
 @cache
 def mean_text(source: DType, target: DType) -> str:
     """The text for means: its ``number`` is what sums are divided by."""
-    return _typed(source, target) + _MEAN + _KERNELS
+    return _typed(source, target) + _MEAN + LAST + _KERNELS
 
 
 def _typed(source: DType, target: DType) -> str:
@@ -171,9 +177,9 @@ __device__ inline State of_group(State s) {
 
 /* Rows of elements side by side: group (row, part), whose parts take turns. */
 extern "C" __global__ void __launch_bounds__(THREADS, sizeof(source) <= 4 ? 6 : 1) rows(
-    const source *__restrict__ x, target *out, State *states, long long length,
-    long long row_step, long long offset, long long parts, long long vector,
-    double number, long long root) {
+    const source *__restrict__ x, target *out, State *states, unsigned *counts,
+    long long length, long long row_step, long long offset, long long parts,
+    long long vector, double number, long long root) {
   long long row = blockIdx.x / parts, own = blockIdx.x - row * parts, stop = length;
   x += offset + row * row_step;
   State s = start();
@@ -206,9 +212,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(source) <= 4 ? 6 : 
     }
   }
   s = of_group(s);
-  if (threadIdx.x) return;
-  if (parts > 1) states[blockIdx.x] = s;
-  else out[row] = store_target(result(s, number, root));
+  if (parts > 1) {
+    if (!threadIdx.x) states[blockIdx.x] = s;
+    if (!is_last(counts + row, parts)) return;
+    states += row * parts;
+    s = start();
+#pragma unroll 4
+    for (long long k = threadIdx.x; k < parts; k += THREADS) merge(s, states[k]);
+    s = of_group(s);
+  }
+  if (!threadIdx.x) out[row] = store_target(result(s, number, root));
 }
 
 /* Sixteen elements of each column of a lane, of rows that are HIGH apart. */
@@ -237,8 +250,8 @@ __device__ inline void take_down(State *s, const source *x, long long at,
 
 /* Columns side by side: group (columns, part), a row of the grid for each matrix. */
 extern "C" __global__ void __launch_bounds__(THREADS, SIDE == 1 ? 5 : 1) columns(
-    const source *__restrict__ x, target *out, State *states, long long length,
-    long long step, long long offset, long long parts, long long part,
+    const source *__restrict__ x, target *out, State *states, unsigned *counts,
+    long long length, long long step, long long offset, long long parts, long long part,
     long long width, long long outer_step, double number, long long root) {
   __shared__ State tree[HIGH][ACROSS];
   long long groups = (width + ACROSS - 1) / ACROSS;
@@ -262,43 +275,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, SIDE == 1 ? 5 : 1) columns
 #pragma unroll
   for (int j = 0; j < SIDE; j++) tree[high][lane * SIDE + j] = s[j];
   __syncthreads();
-  if (threadIdx.x >= ACROSS) return;
-  State all = tree[0][threadIdx.x];
-  for (int k = 1; k < HIGH; k++) merge(all, tree[k][threadIdx.x]);
   column = group * ACROSS + threadIdx.x;
-  if (column >= width) return;
-  long long place = blockIdx.y * width + column;
-  if (parts > 1) states[own * (gridDim.y * width) + place] = all;
-  else out[place] = store_target(result(all, number, root));
-}
-
-/* The states of parts, those of one part side by side: a group merges 32 results. */
-extern "C" __global__ void __launch_bounds__(THREADS) merged(
-    const State *states, target *out, long long count, long long parts, double number,
-    long long root) {
-  __shared__ State tree[HIGH][32];
-  int lane = threadIdx.x & 31, high = threadIdx.x / 32;
-  long long place = blockIdx.x * 32ll + lane;
+  long long count = gridDim.y * width, place = blockIdx.y * width + column;
+  bool is_there = threadIdx.x < ACROSS && column < width;
   State all = start();
-  if (place < count)
-    for (long long k = high; k < parts; k += HIGH)
-      merge(all, states[k * count + place]);
-  tree[high][lane] = all;
-  __syncthreads();
-  if (high || place >= count) return;
-  for (int k = 1; k < HIGH; k++) merge(all, tree[k][lane]);
-  out[place] = store_target(result(all, number, root));
-}
-
-/* The states of parts, those of one result side by side: a group merges them. */
-extern "C" __global__ void __launch_bounds__(THREADS) merged_by_group(
-    const State *states, target *out, long long count, long long parts, double number,
-    long long root) {
-  states += blockIdx.x * parts;
-  State all = start();
-#pragma unroll 4
-  for (long long k = threadIdx.x; k < parts; k += THREADS) merge(all, states[k]);
-  all = of_group(all);
-  if (!threadIdx.x) out[blockIdx.x] = store_target(result(all, number, root));
+  if (is_there) {
+    all = tree[0][threadIdx.x];
+    for (int k = 1; k < HIGH; k++) merge(all, tree[k][threadIdx.x]);
+  }
+  if (parts > 1) {
+    if (is_there) states[own * count + place] = all;
+    if (!is_last(counts + blockIdx.y * groups + group, parts)) return;
+    for (int j = lane; j < ACROSS; j += 32) {
+      State merged = start();
+      const State *from = states + blockIdx.y * width + group * ACROSS + j;
+      if (group * ACROSS + j < width)
+        for (long long k = high; k < parts; k += HIGH) merge(merged, from[k * count]);
+      tree[high][j] = merged;
+    }
+    __syncthreads();
+    if (is_there) {
+      all = tree[0][threadIdx.x];
+      for (int k = 1; k < HIGH; k++) merge(all, tree[k][threadIdx.x]);
+    }
+  }
+  if (is_there) out[place] = store_target(result(all, number, root));
 }
 """

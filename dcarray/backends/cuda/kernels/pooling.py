@@ -214,21 +214,16 @@ constexpr int SOME_1 = floor_of(STEP_1 - 1 + LOW_1, STEP_1) - FROM_1 + 1;
 constexpr int TALL = (SOME_0 - 1) * STEP_0 + KERNEL_0;
 constexpr int BROAD = (SOME_1 - 1) * STEP_1 + KERNEL_1;
 
-extern "C" __global__ void __launch_bounds__(256) returned(
+struct alignas(2 * sizeof(source)) Two { source at[2]; };
+
+/* The block at (block_0, block_1) of a plane; all windows that meet it are inside, or
+   may not be. */
+template <bool inside>
+__device__ inline void block(
     const source *__restrict__ x, const source *__restrict__ g,
-    source *__restrict__ out, long long rows, long long columns, long long high,
-    long long wide_of, long long items, long long offset, long long begin) {
-  long long item = blockIdx.x * 256ll + threadIdx.x;
-  if (item >= items) return;
-  int height = (int)rows, width = (int)columns;
-  unsigned across = (unsigned)(width + STEP_1 - 1) / STEP_1;
-  unsigned down = (unsigned)(height + STEP_0 - 1) / STEP_0;
-  unsigned line = (unsigned)item / across, block_1 = (unsigned)item - line * across;
-  unsigned plane = line / down, block_0 = line - plane * down;
-  x += offset + plane * (rows * columns);
-  out += plane * (rows * columns);
-  g += begin + plane * (high * wide_of);
-  int window_0 = (int)block_0 + FROM_0, window_1 = (int)block_1 + FROM_1;
+    source *__restrict__ out, int height, int width, int high, int wide_of,
+    int block_0, int block_1) {
+  int window_0 = block_0 + FROM_0, window_1 = block_1 + FROM_1;
   int row_0 = window_0 * STEP_0 - LOW_0, column_0 = window_1 * STEP_1 - LOW_1;
   source_value v[TALL][BROAD];
 #pragma unroll
@@ -236,7 +231,8 @@ extern "C" __global__ void __launch_bounds__(256) returned(
 #pragma unroll
     for (int j = 0; j < BROAD; j++) {
       int row = row_0 + i, column = column_0 + j;
-      bool is_there = row >= 0 && row < height && column >= 0 && column < width;
+      bool is_there = inside
+          || (row >= 0 && row < height && column >= 0 && column < width);
       v[i][j] = is_there ? load_source(x[row * width + column]) : (source_value)0;
     }
   wide sums[STEP_0][STEP_1];
@@ -249,7 +245,8 @@ extern "C" __global__ void __launch_bounds__(256) returned(
 #pragma unroll
     for (int b = 0; b < SOME_1; b++) {
       int own_0 = window_0 + a, own_1 = window_1 + b, place = -1;
-      if (own_0 < 0 || own_0 >= high || own_1 < 0 || own_1 >= wide_of) continue;
+      if (!inside && (own_0 < 0 || own_0 >= high || own_1 < 0 || own_1 >= wide_of))
+        continue;
       source_value best = 0;
 #pragma unroll
       for (int i = 0; i < KERNEL_0; i++)
@@ -257,13 +254,14 @@ extern "C" __global__ void __launch_bounds__(256) returned(
         for (int j = 0; j < KERNEL_1; j++) {
           int tall = a * STEP_0 + i, broad = b * STEP_1 + j;
           int row = row_0 + tall, column = column_0 + broad;
-          bool is_there = row >= 0 && row < height && column >= 0 && column < width;
+          bool is_there = inside
+              || (row >= 0 && row < height && column >= 0 && column < width);
           if (is_there && (place < 0 || is_larger(v[tall][broad], best))) {
             best = v[tall][broad];
             place = tall * BROAD + broad;
           }
         }
-      wide share = (wide)load_source(g[own_0 * (int)wide_of + own_1]);
+      wide share = (wide)load_source(g[own_0 * wide_of + own_1]);
 #pragma unroll
       for (int i = 0; i < STEP_0; i++)
 #pragma unroll
@@ -274,13 +272,51 @@ extern "C" __global__ void __launch_bounds__(256) returned(
           if (was_read && place == tall * BROAD + broad) sums[i][j] += share;
         }
     }
+  if (inside && STEP_1 == 2 && !(width & 1)) {
+#pragma unroll
+    for (int i = 0; i < STEP_0; i++) {
+      Two found;
+      found.at[0] = store_source((source_value)sums[i][0]);
+      found.at[1] = store_source((source_value)sums[i][STEP_1 - 1]);
+      *(Two *)(out + (block_0 * STEP_0 + i) * width + block_1 * STEP_1) = found;
+    }
+    return;
+  }
 #pragma unroll
   for (int i = 0; i < STEP_0; i++)
 #pragma unroll
     for (int j = 0; j < STEP_1; j++) {
-      int row = (int)block_0 * STEP_0 + i, column = (int)block_1 * STEP_1 + j;
-      if (row < height && column < width)
+      int row = block_0 * STEP_0 + i, column = block_1 * STEP_1 + j;
+      if (inside || (row < height && column < width))
         out[row * width + column] = store_source((source_value)sums[i][j]);
     }
+}
+
+extern "C" __global__ void __launch_bounds__(256) returned(
+    const source *__restrict__ x, const source *__restrict__ g,
+    source *__restrict__ out, long long rows, long long columns, long long high,
+    long long wide_of, long long items, long long offset, long long begin) {
+  long long item = blockIdx.x * 256ll + threadIdx.x;
+  if (item >= items) return;
+  int height = (int)rows, width = (int)columns;
+  unsigned across = (unsigned)(width + STEP_1 - 1) / STEP_1;
+  unsigned down = (unsigned)(height + STEP_0 - 1) / STEP_0;
+  unsigned line = (unsigned)item / across;
+  unsigned plane = line / down;
+  int block_1 = (int)((unsigned)item - line * across);
+  int block_0 = (int)(line - plane * down);
+  x += offset + plane * (rows * columns);
+  out += plane * (rows * columns);
+  g += begin + plane * (high * wide_of);
+  int window_0 = block_0 + FROM_0, window_1 = block_1 + FROM_1;
+  int row = window_0 * STEP_0 - LOW_0, column = window_1 * STEP_1 - LOW_1;
+  bool inside = window_0 >= 0 && window_1 >= 0 && row >= 0 && column >= 0
+      && window_0 + SOME_0 <= high && window_1 + SOME_1 <= wide_of
+      && row + TALL <= height && column + BROAD <= width
+      && (block_0 + 1) * STEP_0 <= height && (block_1 + 1) * STEP_1 <= width;
+  if (inside)
+    block<true>(x, g, out, height, width, (int)high, (int)wide_of, block_0, block_1);
+  else
+    block<false>(x, g, out, height, width, (int)high, (int)wide_of, block_0, block_1);
 }
 """

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .common import head
+from .common import LAST, head
 
 __all__ = ["ABREAST", "AT_ONCE", "TEAM_ROWS", "THREADS", "TURN", "vector_text"]
 
@@ -32,17 +32,17 @@ TURN = THREADS // ABREAST * 16
 
 @cache
 def vector_text(dtype: DType) -> str:
-    """The text of ``along``, ``short_rows``, ``down`` and ``added``.
+    """The text of ``along``, ``short_rows`` and ``down``.
 
     ``along``: the matrix, whose rows lie side by side, the vector, the result, and: how
     many rows, their length, how far they lie apart, where the matrix and the vector
     begin, and whether four elements can be read at once.  ``short_rows``: the same, and
     how many threads share a row, a power of two up to 32.  ``down``, for the sums of
-    columns: the same, sums of parts, and: rows, columns, how far rows lie apart, both
-    beginnings, rows of a part.  ``added``: these sums, the result, columns, parts.
+    columns: the same, sums of parts, counts, and: rows, columns, how far rows lie
+    apart, both beginnings, rows of a part.
     """
     sums = "double" if dtype.char == "d" else "float"
-    return head(source=dtype) + f"typedef {sums} sum_type;\n" + _TEXT
+    return head(source=dtype) + f"typedef {sums} sum_type;\n" + LAST + _TEXT
 
 
 _TEXT = """\
@@ -147,7 +147,7 @@ constexpr int AT_ONCE = sizeof(sum_type) == 4 ? 5 : 1;
 
 extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE) down(
     const source *__restrict__ x, const source *__restrict__ vector,
-    source *__restrict__ out, sum_type *__restrict__ parts, long long rows,
+    source *__restrict__ out, sum_type *sums, unsigned *counts, long long rows,
     long long columns, long long row_step, long long offset, long long begin,
     long long part) {
   __shared__ sum_type tree[HIGH][32];
@@ -174,26 +174,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE) down(
               (sum_type)load_source(vector[at]), sum);
   tree[high][lane] = sum;
   __syncthreads();
-  if (high || column >= columns) return;
-  for (int k = 1; k < HIGH; k++) sum += tree[k][lane];
-  if (part < rows) parts[own * columns + column] = sum;
-  else out[column] = store_source((source_value)sum);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS) added(
-    const sum_type *__restrict__ parts, source *__restrict__ out, long long columns,
-    long long count) {
-  __shared__ sum_type tree[HIGH][32];
-  int lane = threadIdx.x & 31, high = threadIdx.x / 32;
-  long long column = blockIdx.x * 32LL + lane;
-  parts += min(column, columns - 1);
-  sum_type sum = 0;
+  bool is_there = !high && column < columns;
+  if (is_there)
+    for (int k = 1; k < HIGH; k++) sum += tree[k][lane];
+  if (part < rows) {
+    long long parts = (rows + part - 1) / part;
+    if (is_there) sums[own * columns + column] = sum;
+    if (!is_last(counts + group, parts)) return;
+    sum = 0;
+    if (column < columns)
 #pragma unroll 8
-  for (long long k = high; k < count; k += HIGH) sum += parts[k * columns];
-  tree[high][lane] = sum;
-  __syncthreads();
-  if (high || column >= columns) return;
-  for (int k = 1; k < HIGH; k++) sum += tree[k][lane];
-  out[column] = store_source((source_value)sum);
+      for (long long k = high; k < parts; k += HIGH) sum += sums[k * columns + column];
+    tree[high][lane] = sum;
+    __syncthreads();
+    if (is_there)
+      for (int k = 1; k < HIGH; k++) sum += tree[k][lane];
+  }
+  if (is_there) out[column] = store_source((source_value)sum);
 }
 """

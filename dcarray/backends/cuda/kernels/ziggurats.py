@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BEFORE", "HEAD", "THREADS", "TILE", "normal_text"]
+__all__ = ["BEFORE", "HEAD", "THREADS", "TILE", "groups_of", "normal_text"]
 
 DType = np.dtype[Any]
 
@@ -30,6 +30,11 @@ BEFORE = 64
 HEAD = 3
 """Words of the progress before those of tiles: a counter, whether something is wrong,
 and where the last number ends."""
+
+
+def groups_of(dtype: DType) -> int:
+    """Groups that a unit of the device has room for; they go on to the next tile."""
+    return 6 if dtype.itemsize == 4 else 4
 
 
 @cache
@@ -47,7 +52,7 @@ def normal_text(dtype: DType, edge: float) -> str:
     return (
         f"typedef {'float' if short else 'double'} real;\n"
         f"typedef unsigned {'int' if short else 'long long'} piece;\n"
-        f"constexpr int PARTS = {2 if short else 1};\n"
+        f"constexpr int PARTS = {2 if short else 1}, GROUPS = {groups_of(dtype)};\n"
         f"constexpr piece MASK = {'0x7fffff' if short else '0xfffffffffffffull'};\n"
         f"constexpr real EDGE = (real){edge!r}, INVERSE = (real){1 / edge!r};\n"
         "__device__ inline real fraction(piece x) "
@@ -62,7 +67,7 @@ def normal_text(dtype: DType, edge: float) -> str:
 
 _TEXT = """\
 typedef unsigned long long word;
-constexpr int THREADS = 256, TILE = 4096, BEFORE = 64, HEAD = 3, MOST = 512;
+constexpr int THREADS = 256, TILE = 4096, BEFORE = 64, HEAD = 3, MOST = 256;
 constexpr int ROWS = TILE / THREADS / PARTS, WARPS = THREADS / 32;
 constexpr word COUNT = (1ull << 48) - 1;
 
@@ -101,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(256) pcg(
 
 /* A word that may open a trial, and what comes of it if it does. */
 struct Slow { State state; word own; int place; };
-struct Trial { real value; int place, length; bool made; };
+struct Trial { real value; int place, end, known; bool made; };
 
 struct Stream {
   State state;
@@ -134,6 +139,7 @@ __device__ inline Trial tried(const Slow &slow, const real *factors,
   piece size = first >> 9 & MASK;
   Trial found;
   found.place = slow.place;
+  int length = 2;
   if (layer) {
     real x = (real)size * factors[layer];
     if (first >> 8 & 1) x = -x;
@@ -141,22 +147,22 @@ __device__ inline Trial tried(const Slow &slow, const real *factors,
         * fraction(stream.next(leap)) + heights[layer];
     found.made = (double)height < exp(-0.5 * (double)x * (double)x);
     found.value = x;
-    found.length = 2;
   } else {
-    found.length = 1;
+    length = 1;
     real apart, room;
     do {
       apart = -INVERSE * log1p(-fraction(stream.next(leap)));
       room = -log1p(-fraction(stream.next(leap)));
-      found.length += 2;
+      length += 2;
     } while (!(room + room > apart * apart));
     found.value = size >> 8 & 1 ? -(EDGE + apart) : EDGE + apart;
     found.made = true;
   }
+  found.end = slow.place + length;
   return found;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 3) normal(
+extern "C" __global__ void __launch_bounds__(THREADS, GROUPS) normal(
     const real *__restrict__ given_factors, const piece *__restrict__ given_limits,
     const real *__restrict__ given_heights, const Leap *__restrict__ leaps,
     const State *__restrict__ states, real *__restrict__ out, word *progress,
@@ -164,8 +170,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) normal(
   __shared__ real factors[256], heights[256];
   __shared__ piece limits[256];
   __shared__ unsigned masks[PARTS][ROWS * WARPS];
-  __shared__ int before[ROWS * WARPS], some, begins, goes_on;
-  __shared__ long long tile_of, base_of;
+  __shared__ int before[ROWS * WARPS], some, doubtful, begins, ends;
+  __shared__ unsigned taken[(BEFORE + TILE) / 32];
+  __shared__ int doubts[MOST];
+  __shared__ long long sums_of[WARPS];
+  __shared__ bool whole_of[WARPS];
+  __shared__ long long tile_of;
+  __shared__ int total_of;
   __shared__ Slow slow[MOST];
   __shared__ Trial trials[MOST];
   int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
@@ -176,12 +187,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) normal(
     heights[k] = given_heights[k];
   }
   const Leap one = leaps[0], far = leaps[THREADS - 1];
+  volatile word *counts = progress + HEAD;
   const Leap own_leap = leaps[BEFORE / PARTS + threadIdx.x];
   for (;;) {
     if (!threadIdx.x) {
       tile_of = (long long)atomicAdd(progress, 1ull);
-      some = 0;
+      some = doubtful = begins = ends = 0;
     }
+    for (int k = threadIdx.x; k < (BEFORE + TILE) / 32; k += THREADS) taken[k] = 0;
     __syncthreads();
     long long tile = tile_of;
     if (tile >= tiles) return;
@@ -229,34 +242,58 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) normal(
     }
     __syncthreads();
     int count = min(some, MOST);
+    /* What each trial takes if it is one. */
     for (int k = threadIdx.x; k < count; k += THREADS) {
-      int rank = 0, place = slow[k].place;
-      for (int j = 0; j < count; j++) rank += slow[j].place < place;
-      trials[rank] = tried(slow[k], factors, heights, one);
+      Trial trial = tried(slow[k], factors, heights, one);
+      for (int at = trial.place + 1; at < min(trial.end, TILE); at++)
+        atomicOr(&taken[(at + BEFORE) / 32], 1u << (at & 31));
+      trial.known = 1;
+      trials[k] = trial;
+    }
+    if (!threadIdx.x && first && !tile) {
+      masks[0][0] &= ~1u;
+      atomicOr(&taken[BEFORE / 32], 1u);
     }
     __syncthreads();
-    if (!threadIdx.x) {
-      int taken = tile ? -BEFORE : (int)first, begin = -1;
-      if (!tile && first) masks[0][0] &= ~1u;
-      for (int k = 0; k < count; k++) {
-        int place = trials[k].place;
-        if (place >= 0 && begin < 0) begin = max(taken, 0);
-        if (place < taken) {
-          trials[k].made = false;
-          continue;
+    for (int k = threadIdx.x; k < count; k += THREADS) {
+      int place = trials[k].place;
+      if (!(taken[(place + BEFORE) / 32] >> (place & 31) & 1)) continue;
+      trials[k].known = 0;
+      doubts[atomicAdd(&doubtful, 1)] = k;
+    }
+    __syncthreads();
+    /* One that another one takes is none, if that other one is, in order. */
+    if (!warp)
+      for (int turn = doubtful; turn > 0; turn--) {
+        int next = -1;
+        for (int k = 0; k < doubtful; k++) {
+          int own = doubts[k];
+          if (!trials[own].known
+              && (next < 0 || trials[own].place < trials[next].place)) next = own;
         }
-        taken = place + trials[k].length;
-        if (place < 0) trials[k].made = false;
-        for (int at = max(place, 0); at < min(taken, TILE); at++) {
-          int row_warp = at / PARTS / 32, bit = at / PARTS & 31;
-          unsigned &mask = masks[at & (PARTS - 1)][row_warp];
-          if (at == place && trials[k].made) mask |= 1u << bit;
-          else mask &= ~(1u << bit);
-        }
+        int place = trials[next].place;
+        bool is_taken = first && !tile && !place;
+        for (int k = lane; k < count; k += 32)
+          is_taken |= trials[k].known == 1 && trials[k].place < place
+              && trials[k].end > place;
+        is_taken = __ballot_sync(0xffffffffu, is_taken) != 0;
+        if (!lane) trials[next].known = is_taken ? 2 : 1;
+        __syncwarp();
       }
-      begins = begin < 0 ? max(taken, 0) : begin;
-      goes_on = max(taken - TILE, 0);
-      if (some > MOST || goes_on >= 1 << 13) progress[1] = 1;
+    __syncthreads();
+    for (int k = threadIdx.x; k < count; k += THREADS) {
+      int place = trials[k].place, end = trials[k].end;
+      bool is_one = trials[k].known == 1;
+      trials[k].made = trials[k].made && is_one && place >= 0;
+      if (!is_one) continue;
+      if (place < 0) atomicMax(&begins, end);
+      atomicMax(&ends, end - TILE);
+      for (int at = max(place, 0); at < min(end, TILE); at++) {
+        unsigned *mask = &masks[at & (PARTS - 1)][at / PARTS / 32];
+        unsigned bit = 1u << (at / PARTS & 31);
+        if (at > place) atomicAnd(mask, ~bit);
+        else if (trials[k].made) atomicOr(mask, bit);
+      }
     }
     __syncthreads();
     if (!warp) {
@@ -278,31 +315,41 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) normal(
       for (int k = 0; k < EACH; k++)
         before[lane * EACH + k] = total - all + sums[k];
       total = __shfl_sync(0xffffffffu, total, 31);
-      volatile word *counts = progress + HEAD;
-      word mark = (word)goes_on << 48;
-      if (!lane) counts[tile] = 1ull << 62 | mark | (word)total;
-      long long sum = 0;
-      for (long long at = tile - 1; at >= 0; at -= 32) {
-        word seen = 2ull << 62;
-        if (at - lane >= 0)
-          while (!((seen = counts[at - lane]) >> 62)) __nanosleep(50);
-        if (at == tile - 1 && !lane && (int)(seen >> 48 & 0x3fff) != begins)
-          progress[1] = 1;
-        unsigned whole = __ballot_sync(0xffffffffu, seen >> 62 == 2);
-        int last = whole ? __ffs(whole) - 1 : 31;
-        long long value = lane <= last ? (long long)(seen & COUNT) : 0;
-        for (int step = 16; step; step /= 2)
-          value += __shfl_xor_sync(0xffffffffu, value, step);
-        sum += value;
-        if (whole) break;
-      }
       if (!lane) {
-        counts[tile] = 2ull << 62 | mark | (word)(sum + total);
-        base_of = sum;
+        total_of = total;
+        counts[tile] = 1ull << 62 | (word)ends << 48 | (word)total;
+        if (some > MOST || ends >= 1 << 13) progress[1] = 1;
       }
     }
-    __syncthreads();
-    long long base = base_of, from = tile * TILE - first;
+    /* Each warp looks at 32 of the tiles before this one. */
+    long long sum = 0;
+    for (long long at = tile - 1 - warp * 32; ; at -= THREADS) {
+      word seen = 2ull << 62;
+      if (at - lane >= 0)
+        while (!((seen = counts[at - lane]) >> 62)) __nanosleep(20);
+      if (at == tile - 1 && at >= 0 && !lane && (int)(seen >> 48 & 0x3fff) != begins)
+        progress[1] = 1;
+      unsigned whole = __ballot_sync(0xffffffffu, seen >> 62 == 2);
+      int last = whole ? __ffs(whole) - 1 : 31;
+      long long value = lane <= last ? (long long)(seen & COUNT) : 0;
+      for (int step = 16; step; step /= 2)
+        value += __shfl_xor_sync(0xffffffffu, value, step);
+      __syncthreads();
+      if (!lane) {
+        sums_of[warp] = value;
+        whole_of[warp] = whole != 0;
+      }
+      __syncthreads();
+      bool is_whole = false;
+      for (int k = 0; k < WARPS && !is_whole; k++) {
+        sum += sums_of[k];
+        is_whole = whole_of[k];
+      }
+      if (is_whole) break;
+    }
+    if (!threadIdx.x)
+      counts[tile] = 2ull << 62 | (word)ends << 48 | (word)(sum + total_of);
+    long long base = sum, from = tile * TILE - first;
     if (base < size) {
 #pragma unroll
       for (int row = 0; row < ROWS; row++) {
@@ -332,7 +379,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) normal(
           at += __popc(masks[part][group] & bits);
         if (PARTS == 2 && place & 1) at += masks[0][group] >> (unit & 31) & 1;
         if (at < size) out[at] = trials[k].value;
-        if (at == size - 1) progress[2] = (word)(from + place + trials[k].length);
+        if (at == size - 1) progress[2] = (word)(from + trials[k].end);
       }
     }
     __syncthreads();

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import UnsupportedError
 from ....kernel.nodes import Kernel
 from ....ops.elementwise import CONJUGATE, LOGICAL_AND, MULTIPLY
 from ....ops.kernels.products import Blocking, product_kernel, sums_in
 from ....ops.reduction import ANY, SUM
 from ..geometry import collapsed, is_wide
 from ..views import GridView
-from .ellipses import without_ellipses, without_ones
 from .work import BOOL, DType, Work, in_dtype
 
 __all__ = ["TABLE", "fitting", "product", "run_tiles"]
@@ -305,6 +303,17 @@ def _outer(work: Work, x: Any, y: Any) -> GridView:
     return work.map(MULTIPLY, x, work.reshaped(work.put(y), (1, -1)))
 
 
+def _vector_outer(work: Work, x: Any, y: Any) -> GridView:
+    """`numpy.linalg.outer`, of vectors only."""
+    x, y = work.put(x), work.put(y)
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(
+            "Input arrays must be one-dimensional, but they are "
+            f"x1.ndim={x.ndim} and x2.ndim={y.ndim}."
+        )
+    return _outer(work, x, y)
+
+
 def _kron(work: Work, x: Any, y: Any) -> GridView:
     """`numpy.kron`."""
     x, y = work.put(x), work.put(y)
@@ -320,111 +329,12 @@ def _kron(work: Work, x: Any, y: Any) -> GridView:
 
 def _multi_dot(work: Work, *arrays: Any) -> GridView:
     """`numpy.linalg.multi_dot`, from left to right."""
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
     found = work.put(arrays[0])
     for x in arrays[1:]:
         found = _dot(work, found, x)
     return found
-
-
-# ------------------------------------------------------------------------------ einsum
-def _einsum(
-    work: Work, *operands: Any, subscripts: Any, optimize: Any = False, **options: Any
-) -> GridView:
-    """`numpy.einsum`, two operands at a time."""
-    if not isinstance(subscripts, str) or options:
-        raise UnsupportedError("einsum with lists of axes or options")
-    arrays = [work.put(x) for x in operands]
-    subscripts = subscripts.replace(" ", "")
-    if "..." in subscripts:
-        arrays, subscripts = without_ellipses(arrays, subscripts)
-    given, _, wanted = subscripts.partition("->")
-    terms = given.split(",")
-    if len(terms) != len(operands):
-        raise ValueError("more operands provided to einstein sum function than terms")
-    if "->" not in subscripts:
-        every = given.replace(",", "")
-        wanted = "".join([k for k in sorted(set(every)) if every.count(k) == 1])
-    term, *rest = terms
-    found, *others = arrays
-    found, term = _diagonal(found, term)
-    while rest:
-        second, other = _diagonal(others.pop(0), rest.pop(0))
-        needed = "".join([wanted, *rest])
-        kept = "".join(dict.fromkeys([k for k in term + other if k in needed]))
-        found, term = _pair(work, found, term, second, other, kept), kept
-    gone = [place for place, letter in enumerate(term) if letter not in wanted]
-    if gone:
-        boolean = found.dtype == BOOL
-        found = work.reduce(ANY if boolean else SUM, gone, found)
-        left = [n for place, n in enumerate(found.shape) if place not in gone]
-        found = found.through(lambda a: a.reshape(left))
-        term = "".join([letter for letter in term if letter in wanted])
-    order = [term.index(letter) for letter in wanted]
-    return work.copy(found.through(lambda a: a.transpose(order)))
-
-
-def _diagonal(x: GridView, term: str) -> tuple[GridView, str]:
-    """A view in which each letter stands once."""
-    if len(term) != x.ndim:
-        raise ValueError(
-            f"einstein sum subscripts string {term!r} does not fit an operand with "
-            f"{x.ndim} dimensions"
-        )
-    letters = "".join(dict.fromkeys(term))
-    if letters == term:
-        return x, term
-    return x.through(lambda a: np.einsum(f"{term}->{letters}", a)), letters
-
-
-def _pair(
-    work: Work, x: GridView, first: str, y: GridView, second: str, kept: str
-) -> GridView:
-    """The sums of products of two operands over all letters but those that are kept."""
-    x, first = without_ones(x, first, dict(zip(second, y.shape, strict=True)))
-    y, second = without_ones(y, second, dict(zip(first, x.shape, strict=True)))
-    lengths = dict(zip(second, y.shape, strict=True))
-    for letter, length in zip(first, x.shape, strict=True):
-        wanted = lengths.setdefault(letter, length)
-        if length != wanted:
-            raise ValueError(
-                "operands could not be broadcast together: "
-                f"{letter} has lengths {length} and {wanted}"
-            )
-    batch = [k for k in kept if k in first and k in second]
-    left = [k for k in kept if k not in second]
-    right = [k for k in kept if k not in first]
-    inner = [k for k in dict.fromkeys(first + second) if k not in kept]
-    alone = [k for k in inner if k not in first or k not in second]
-
-    def arranged(z: GridView, term: str, groups: Sequence[list[str]]) -> GridView:
-        order = [term.index(letter) for group in groups for letter in group]
-        seen = z.through(lambda a: a.transpose(order))
-        sizes = [math.prod([lengths[k] for k in group]) for group in groups]
-        return seen if list(seen.shape) == sizes else work.reshaped(seen, sizes)
-
-    if alone:  # a letter of one operand, summed before it is multiplied
-        for letter in alone:
-            if letter in first:
-                x, first = _summed_letter(work, x, first, letter)
-            else:
-                y, second = _summed_letter(work, y, second, letter)
-        return _pair(work, x, first, y, second, kept)
-    one = arranged(x, first, (batch, left, inner))
-    other = arranged(y, second, (batch, inner, right))
-    found = product(work, one, other)
-    shape = [lengths[k] for k in (*batch, *left, *right)]
-    found = found.through(lambda a: a.reshape(shape))
-    order = [[*batch, *left, *right].index(k) for k in kept]
-    return found.through(lambda a: a.transpose(order))
-
-
-def _summed_letter(
-    work: Work, x: GridView, term: str, letter: str
-) -> tuple[GridView, str]:
-    axis = term.index(letter)
-    found = work.reduce(ANY if x.dtype == BOOL else SUM, (axis,), x)
-    shape = found.shape[:axis] + found.shape[axis + 1 :]
-    return found.through(lambda a: a.reshape(shape)), term.replace(letter, "")
 
 
 TABLE: dict[str, Callable[..., Any]] = {
@@ -436,10 +346,9 @@ TABLE: dict[str, Callable[..., Any]] = {
     "vdot": _vdot,
     "inner": _inner,
     "outer": _outer,
-    "linalg.outer": _outer,
+    "linalg.outer": _vector_outer,
     "kron": _kron,
     "tensordot": _tensordot,
     "linalg.multi_dot": _multi_dot,
-    "einsum": _einsum,
 }
 """Functions by the name of their rows."""

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ....layout import Layout, broadcast_strides, iteration_order
 from ....ops.elementwise import ADD, MULTIPLY
 from ....ops.kernels.gathering import coordinate_kernel
 from ..views import GridView
@@ -34,11 +35,26 @@ class Selection:
         How many elements behind those of ``view`` the selected ones lie.
     distinct : bool
         Whether no element is selected twice.
+    order : list of int or None
+        The axes of the selection from the slowest to the fastest in the memory that
+        NumPy gives it, where that is not C order.
     """
 
     view: GridView
     places: GridView
     distinct: bool
+    order: list[int] | None = None
+
+
+def _check_number(items: Sequence[Any]) -> None:
+    """NumPy's limits of index arrays."""
+    fancy = sum([_width(item) for item in items if isinstance(item, _KINDS)])
+    whole = any([item is None or isinstance(item, slice) for item in items])
+    if fancy > 63 and not whole:
+        raise IndexError(
+            "when no subspace is given, the number of index arrays cannot be above 63, "
+            f"but {fancy} index arrays found"
+        )
 
 
 class _Fresh:
@@ -72,6 +88,7 @@ def selected(work: Work, x: GridView, key: Any) -> Selection:
         As NumPy's.
     """
     items, distinct = _items(work, x.shape, key)
+    _check_number(items)
     basic: list[Any] = []
     found: list[tuple[int, _Indices]] = []
     gap = 0
@@ -106,7 +123,26 @@ def selected(work: Work, x: GridView, key: Any) -> Selection:
     aligned = (1,) * (len(middle) - places.ndim) + places.shape
     width = aligned + (1,) * (len(rest) - front)
     spread = places.through(lambda a: np.broadcast_to(a.reshape(width), shape))
-    return Selection(whole, spread, distinct or sorted_)
+    # NumPy has another order yet where whole axes remain: they come last in memory.
+    order = None if rest else _order(middle, [item for _, item in found])
+    return Selection(whole, spread, distinct or sorted_, order)
+
+
+def _order(shape: tuple[int, ...], found: Sequence[_Indices]) -> list[int] | None:
+    """The axes of index arrays as NumPy steps through them, unless that is C order."""
+    if len(shape) < 2:
+        return None
+    rows = []
+    for item in found:
+        if isinstance(item, GridView):
+            layout = item.layout
+        elif isinstance(item, np.ndarray):
+            layout = Layout.of(item, 0)
+        else:
+            continue
+        rows.append(broadcast_strides(layout, shape))
+    order = iteration_order(shape, rows)
+    return None if order == list(range(len(shape))) else order
 
 
 def _places(

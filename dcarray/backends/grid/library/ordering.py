@@ -224,7 +224,14 @@ def _searchsorted(
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     if sorter is not None:
-        x = picked(work, work.dense(x), work.put(sorter))
+        order = work.put(sorter)
+        if order.dtype.kind not in "iu":
+            raise TypeError("sorter must only contain integers")
+        if order.ndim != 1:
+            raise TypeError("could not parse sorter argument")
+        if order.size != x.size:
+            raise ValueError("sorter.size must equal a.size")
+        x = picked(work, work.dense(x), order)
     return search(work, x, v, side, np.promote_types(x.dtype, v.dtype))
 
 

@@ -38,7 +38,14 @@ def _get(work: Work, x: Any, *arrays: GridView, key: Any) -> GridView:
     ):
         return chosen(work, x, key)
     found = selected(work, x, key)
-    return gather(work, found.view, found.places)
+    if found.order is None:
+        return gather(work, found.view, found.places)
+    order = found.order
+    view, places = [
+        x.through(lambda a: a.transpose(order)) for x in (found.view, found.places)
+    ]
+    back = [order.index(axis) for axis in range(len(order))]
+    return gather(work, view, places).through(lambda a: a.transpose(back))
 
 
 def _put(work: Work, x: Any, value: Any, *arrays: GridView, key: Any) -> GridView:

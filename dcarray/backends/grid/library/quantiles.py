@@ -188,9 +188,11 @@ def _quantile(
             if scale == 1
             else "Percentiles must be in the range [0, 100]"
         )
+    if shares.ndim > 2:
+        raise ValueError("q must be a scalar or 1d")
     found = _Sorted(work, x, axis, keepdims)
     dtype = found.rows.dtype
-    weak = isinstance(q, (int, float)) and dtype.kind == "f"
+    weak = type(q) in (int, float) and dtype.kind == "f"
     if not weak:
         dtype = np.result_type(dtype, shares.dtype)
     if method in _ELEMENTS:

@@ -11,7 +11,7 @@ import numpy as np
 from ....errors import UnsupportedError
 from ....ops.elementwise import CAST, EQUAL, LOGICAL_NOT, MINIMUM, NOT_EQUAL, SUBTRACT
 from ....ops.kernels.sorting import edges_kernel, member_kernel
-from ....ops.reduction import ANY, CUMULATIVE_SUM
+from ....ops.reduction import ANY, CUMULATIVE_SUM, MAX, MIN
 from ..views import GridView
 from .joining import joined
 from .ordering import order_of, picked, search
@@ -191,10 +191,31 @@ def _isin(
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: {kind!r}. Please use None, 'sort' or 'table'.")
     x, among = work.put(x), work.put(among)
+    if kind == "table":
+        _check_table(work, x, among)
     found = _member(work, x, among)
     if invert:
         work.map(LOGICAL_NOT, found, out=found)
     return found
+
+
+def _check_table(work: Work, x: GridView, among: GridView) -> None:
+    """What NumPy's table cannot hold; a device has none, and the same limits."""
+    if x.dtype.kind not in "biu" or among.dtype.kind not in "biu":
+        raise ValueError(
+            "The 'table' method is only supported for boolean or integer arrays. "
+            "Please select 'sort' or None for kind."
+        )
+    if among.dtype == BOOL or not among.size:
+        return
+    flat = work.reshaped(among, (-1,))
+    low, high = (int(work.read(work.reduce(op, (0,), flat))[0]) for op in (MIN, MAX))
+    if high - low > np.iinfo(among.dtype).max:
+        raise RuntimeError(
+            "You have specified kind='table', but the range of values in `ar2` or "
+            "`ar1` exceed the maximum integer of the datatype. Please set `kind` to "
+            "None or 'sort'."
+        )
 
 
 def _member(work: Work, x: GridView, among: GridView) -> GridView:
@@ -258,10 +279,19 @@ def _intersect1d(
 
 def _setxor1d(work: Work, x: Any, y: Any, assume_unique: Any = False) -> GridView:
     """`numpy.setxor1d`."""
-    first, second = work.put(x), work.put(y)
-    parts = _setdiff1d(work, first, second), _setdiff1d(work, second, first)
-    found: GridView = _unique(work, joined(work, parts, 0))
-    return found
+    parts = [work.reshaped(work.put(item), (-1,)) for item in (x, y)]
+    if not assume_unique:
+        parts = [_unique(work, part) for part in parts]
+    both = joined(work, parts, 0)
+    if not both.size:
+        return both
+    found = _Ordered(work, both, False)
+    alone = positions(work, work.map(EQUAL, found.counts(), 1))
+    return (
+        picked(work, found.values(), alone)
+        if alone.size
+        else work.new((0,), both.dtype)
+    )
 
 
 TABLE: dict[str, Callable[..., Any]] = {

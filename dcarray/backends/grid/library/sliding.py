@@ -33,7 +33,7 @@ def _correlate(work: Work, x: Any, y: Any, *, mode: Any = "valid") -> GridView:
     if short.size <= long.size:
         return _slid(work, long, short, _mode(mode))
     found = _slid(work, short, long, _mode(mode))
-    return found.through(lambda a: a[::-1])
+    return work.copy(found.through(lambda a: a[::-1]))
 
 
 def _vectors(work: Work, x: Any, y: Any, name: str) -> tuple[GridView, GridView]:
@@ -61,6 +61,7 @@ def _mode(mode: Any) -> str:
         return names[mode]
     if mode in names:
         return str(mode)
+    np.correlate(np.ones(1), np.ones(1), mode)  # a TypeError, if it is no mode at all
     raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
 
 

@@ -73,13 +73,8 @@ def _bincount(
     x = work.put(x)
     if x.ndim != 1:
         raise ValueError("object of too small depth for desired array")
-    if x.dtype.kind not in "bi" and not (x.dtype.kind == "u" and x.dtype.itemsize < 8):
-        raise TypeError(
-            f"Cannot cast array data from {x.dtype!r} to dtype('int64') according to "
-            "the rule 'safe'"
-        )
-    if minlength < 0:
-        raise ValueError("'minlength' must not be negative")
+    least = 0 if type(minlength) is int and minlength > 0 else minlength
+    np.bincount(np.zeros(1, x.dtype), minlength=least)  # says what is wrong
     numbers = work.cast(x, INT64)
     length = minlength
     if x.size:
@@ -87,6 +82,8 @@ def _bincount(
         if low[0] < 0:
             raise ValueError("'list' argument must have no negative elements")
         length = max(length, int(high[0]) + 1)
+    else:
+        weights = None  # NumPy gives integers then
     return counted(work, numbers, length, weights)
 
 
@@ -110,6 +107,19 @@ def counted(
     return sums
 
 
+def _rises(edges: HostArray) -> bool:
+    """Whether edges increase; they may decrease, too.
+
+    NumPy decides by the first two that differ, and NaN is neither above nor below.
+    """
+    ahead, behind = edges[1:], edges[:-1]
+    differ = np.flatnonzero(ahead != behind)
+    rises = not differ.size or bool(behind[differ[0]] < ahead[differ[0]])
+    if ((ahead < behind) if rises else (ahead > behind)).any():
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    return rises
+
+
 def _digitize(work: Work, x: Any, bins: Any, *, right: Any = False) -> GridView:
     """`numpy.digitize`."""
     x, edges = work.put(x), work.put(bins)
@@ -117,12 +127,10 @@ def _digitize(work: Work, x: Any, bins: Any, *, right: Any = False) -> GridView:
         raise TypeError("x may not be complex")
     if edges.ndim != 1:
         raise ValueError("object too deep for desired array")
-    steps = np.diff(work.read(edges))
-    if not (steps >= 0).all() and not (steps <= 0).all():
-        raise ValueError("bins must be monotonically increasing or decreasing")
+    rises = _rises(work.read(edges))
     dtype = np.promote_types(x.dtype, edges.dtype)
     side = "left" if right else "right"
-    if (steps >= 0).all():
+    if rises:
         return search(work, edges, x, side, dtype)
     found = search(work, edges.through(lambda a: a[::-1]), x, side, dtype)
     return work.map(SUBTRACT, edges.size, found, dtype=INTP)

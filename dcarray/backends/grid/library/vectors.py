@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -42,7 +43,11 @@ def _normed(work: Work, x: GridView, axes: Sequence[int], order: Any) -> GridVie
     size = x.dtype
     if order in (np.inf, -np.inf):
         if not x.size:
-            raise ValueError("zero-size array has no largest or smallest element")
+            shape = [1 if axis in axes else n for axis, n in enumerate(x.shape)]
+            count = math.prod(shape)
+            if count and order < 0:
+                raise ValueError("zero-size array has no smallest element")
+            return work.full(count, 0, size).through(lambda a: a.reshape(shape))
         return work.reduce(MAX if order > 0 else MIN, axes, x)
     if order == 0:
         return work.reduce(SUM, axes, x, 0, before=NOT_EQUAL, dtype=size)
@@ -97,7 +102,7 @@ def _of_matrices(
     elif order in (1, -1, np.inf, -np.inf):
         first, second = (rows, columns) if abs(order) == 1 else (columns, rows)
         sums = work.reduce(SUM, (first,), x)
-        found = work.reduce(MAX if order > 0 else MIN, (second,), sums)
+        found = _normed(work, sums, (second,), np.copysign(np.inf, order))
     else:
         raise UnsupportedError(f"a norm of matrices of order {order!r}")
     return _without_axes(found, axes, keepdims)
@@ -109,7 +114,9 @@ def _norm(
     """`numpy.linalg.norm`."""
     size = _magnitudes(work, x)
     axes = _axes_of(size, axis)
-    if ord is None or len(axes) == 1:
+    if axis is not None and len(axes) > 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    if (ord is None and axis is None) or len(axes) == 1:
         found = _normed(work, size, axes, 2 if ord is None else ord)
         return _without_axes(found, axes, keepdims)
     if len(axes) != 2:

@@ -1,0 +1,46 @@
+"""Whole functions of NumPy on all cores: products, sorting, Fourier transforms.
+
+Each one is called like NumPy's, with all of its parameters, and gives what NumPy gives:
+it does the part that pays (large arrays of numbers, plain options) and leaves the rest
+to NumPy, which also says what is wrong with arguments.  `products` takes matrices of
+integers and short floats through BLAS; `sorting` shares sorting among threads, and has
+the stable order of a long run by its digits (`radix`); `transforms` asks SciPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....ops import contraction, indexing, transforms as fft
+from ....ops.spec import Op
+from . import products, sorting
+from .transforms import along_axes, along_axis
+
+__all__ = ["FUNCTIONS"]
+
+FUNCTIONS: dict[Op, Callable[..., Any]] = {
+    contraction.DOT: products.dot,
+    contraction.EINSUM: products.einsum,
+    contraction.INNER: products.inner,
+    contraction.MATMUL: products.matmul,
+    contraction.TENSORDOT: products.tensordot,
+    indexing.ARGSORT: sorting.argsort,
+    indexing.SORT: sorting.sort,
+    indexing.UNIQUE: sorting.unique,
+    indexing.UNIQUE_COUNTS: sorting.unique_counts,
+    indexing.UNIQUE_VALUES: sorting.unique_values,
+    **{
+        row: along_axis(row.numpy)
+        for row in (fft.FFT, fft.IFFT, fft.RFFT, fft.IRFFT, fft.HFFT, fft.IHFFT)
+    },
+    **{
+        row: along_axes(row.numpy)
+        for row in (fft.FFTN, fft.IFFTN, fft.RFFTN, fft.IRFFTN)
+    },
+    **{
+        row: along_axes(row.numpy, (-2, -1))
+        for row in (fft.FFT2, fft.IFFT2, fft.RFFT2, fft.IRFFT2)
+    },
+}
+"""The CPU's own way for rows; called like their oracles."""
