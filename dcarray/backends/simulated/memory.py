@@ -77,9 +77,12 @@ class Memory:
         block, size = self.pool.rent(nbytes)
         return Handle(self, block, size, nbytes)
 
-    def release(self, block: int, size: int) -> None:
-        """Give a block back; what it held is gone."""
-        self._blocks[block].fill(POISON)
+    def release(self, block: int, size: int, poison: int = POISON) -> None:
+        """Give a block back; what it held is gone.
+
+        ``poison`` is there because modules are empty when a process ends.
+        """
+        self._blocks[block].fill(poison)
         self.pool.give_back(block, size)
 
     def bytes_of(self, handle: Handle) -> HostArray:
