@@ -17,7 +17,8 @@ from ..config import current
 from ..errors import DeviceError, UnsupportedError
 from ..lazy.counting import within_bounds
 from ..lazy.execute import evaluate
-from ..lazy.tape import Notes, Tape, noted, notes
+from ..lazy.noting import noted, notes
+from ..lazy.tape import Notes, Tape
 from ..ops.spec import Op
 from ..profile import collectors
 from .state import ArrayState, showing
@@ -42,8 +43,9 @@ _tapes: dict[Any, Any] = {}
 def repeated(function: Function) -> Function:
     """Have a function do its work on a device again without its Python.
 
-    Its results depend on the elements of its arrays, on how they lie, on its options
-    and on the settings; it writes to no array and keeps nothing.
+    What it does depends on how its arrays lie, on its options and on the settings, not
+    on elements; it writes to no array that is there already, and keeps nothing.  One
+    that reads elements on the host, or writes, is done as it is each time.
     """
 
     @wraps(function)
@@ -64,7 +66,8 @@ def _again(
     keywords: dict[str, Any],
 ) -> Any:
     settings = current()
-    key: list[Any] = [function, settings.matmul_precision]
+    # So many by their places: a keyword is no argument of that text.
+    key: list[Any] = [function, len(arguments), settings.matmul_precision]
     values: list[Any] = []
     cls: Any = None
     device: Any = None

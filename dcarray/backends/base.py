@@ -113,7 +113,11 @@ class Backend(Protocol):
     """Dtypes that arrays on it may have."""
     native: Mapping[str, Callable[..., Any]]
     """Operations, by `Op.name`, for which a library of the vendor is used: called with
-    operands and options, returns a tuple of ``(memory, layout, dtype)``."""
+    operands and options, returns a tuple of ``(memory, layout, dtype)``.
+
+    A method ``ready(name, operands, options)`` may be there too.  It gives what does a
+    call again that was just made, memory of its arrays → memory of its results, or None
+    for memory that does not do; None where a call depends on more than how they lie."""
     rates: Rates
 
     def allocate(self, nbytes: int) -> Memory:

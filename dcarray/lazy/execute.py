@@ -20,6 +20,7 @@ from .callers import Place
 from .fuse import Group, Target, fuse
 from .graph import Read, State, Value, View, acquire, lock, pending_readers, release
 from .known import Found, find
+from .noting import refuse
 from .places import Accumulator, Ending, Into, Reduced
 from .record import form_of, read_again, record
 from .running import begin, run, wait_for
@@ -88,6 +89,7 @@ def _is_settled(value: Value) -> bool:
 
 def flush_readers(value: Value) -> None:
     """Run what still wants to read a value's memory, before somebody writes to it."""
+    refuse()
     if value.readers is not None:
         evaluate(pending_readers(value))
 
@@ -100,6 +102,7 @@ def write(target: Read, source: Read) -> None:
     memory; an array that shows it goes on as a copy of that, see `_shown_there`.  One
     that other pending values read gets memory of its own first.
     """
+    refuse()
     evaluate((target.value,))
     # What outsiders can write on the host stays there.
     named = "cpu" not in route.candidates(target.value.device)
@@ -235,6 +238,7 @@ def _copy(target: Read, source: Read) -> None:
 # ---------------------------------------------------------------------- reading, calls
 def host_view(read: Read, writing: bool = False) -> HostArray:
     """The elements of a stored value, as a NumPy array on its memory on the host."""
+    refuse()
     buffer = read.value.buffer
     assert buffer is not None
     cpu = backend_for("cpu")

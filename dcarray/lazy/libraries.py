@@ -22,8 +22,8 @@ from . import recover, route
 from .callers import name_line, user_frame
 from .execute import evaluate, host_view
 from .graph import Read
+from .noting import notes
 from .running import view_on
-from .tape import notes
 
 __all__ = ["call_library", "owned"]
 

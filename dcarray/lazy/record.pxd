@@ -14,8 +14,8 @@ cpdef tuple written(Form form, tuple sources, device, errstate, tuple place)
 cpdef Value written_one(Form form, tuple sources, device, errstate, tuple place)
 
 @cython.locals(
-    form=Form, sources=tuple, nodes=cython.longlong, held=cython.longlong, first=cython.longlong,
-    widest=cython.longlong, nbytes=cython.longlong, read=Value,
+    form=Form, sources=tuple, nodes=cython.longlong, held=cython.longlong,
+    first=cython.longlong, widest=cython.longlong, nbytes=cython.longlong, read=Value,
     source=Expr, readers=list, count=Py_ssize_t,
 )
 cdef _link(Expr expr, tuple results)

@@ -7,10 +7,8 @@ memory, launches, and operations that are written down.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..backends.base import Backend
@@ -27,7 +25,7 @@ from .execute import evaluate
 from .graph import Form, Read, State, Value, View, value_of
 from .record import written
 
-__all__ = ["Notes", "Tape", "noted", "notes"]
+__all__ = ["Notes", "Tape"]
 
 MOST = 16
 """Steps of a function that is kept."""
@@ -250,6 +248,11 @@ class Notes:
     values : sequence of Value
         Its operands.
     device : Device
+
+    Attributes
+    ----------
+    is_known : bool
+        Whether all that it did so far is here.
     """
 
     def __init__(self, values: Sequence[Value], device: Device) -> None:
@@ -260,16 +263,16 @@ class Notes:
         for place, value in enumerate(values):
             self._places.setdefault(id(value), place)
         self._steps: list[Any] = []
-        self._is_known = True
+        self.is_known = True
 
     def reading(self, operands: Sequence[Any]) -> tuple[int, ...] | None:
         """A library is going to read; the numbers of what it reads."""
-        if not self._is_known:
+        if not self.is_known:
             return None
         try:
             return tuple([self._place(x.value) for x in operands if type(x) is Read])
         except _UnknownError:
-            self._is_known = False
+            self.is_known = False
             return None
 
     def called(
@@ -283,7 +286,7 @@ class Notes:
     ) -> None:
         """A library was called."""
         if places is None or backend.device != self._device.label:
-            self._is_known = False
+            self.is_known = False
             return
         views: list[View] = []
         for buffer, layout, dtype in results:
@@ -310,7 +313,7 @@ class Notes:
                 found.append((place, view))
         except _UnknownError:
             return None
-        if not self._is_known or len(self._steps) > MOST or not self._steps:
+        if not self.is_known or len(self._steps) > MOST or not self._steps:
             return None
         return Tape(self._device, self._steps, found, settings, is_single)
 
@@ -351,28 +354,6 @@ class Notes:
             self._step(step, len(expr.form.outputs))
         self._add(value, first + value.output)
         return first + value.output
-
-
-class _Local(threading.local):
-    notes: Notes | None = None
-
-
-_local = _Local()
-
-
-def notes() -> Notes | None:
-    """What is noted of the function that this thread runs."""
-    return _local.notes
-
-
-@contextmanager
-def noted(made: Notes) -> Iterator[None]:
-    """Note what is done as long as the block lasts."""
-    _local.notes = made
-    try:
-        yield
-    finally:
-        _local.notes = None
 
 
 _gate = gate

@@ -3,19 +3,22 @@ without any of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import numpy as np
 
+import dcarray as dc
 from dcarray.backends.base import Rates
 from dcarray.backends.grid import GridBackend, Limits
+from dcarray.backends.registry import install, remove
 from dcarray.kernel.interpret import interpret
 from dcarray.kernel.lower import lower
 from dcarray.kernel.nodes import Array, Kernel
 from dcarray.render.opencl import OPENCL
 
-__all__ = ["InterpretedBackend"]
+__all__ = ["InterpretedBackend", "on", "used"]
 
 
 class InterpretedBackend(GridBackend):
@@ -72,3 +75,20 @@ class InterpretedBackend(GridBackend):
 
     def synchronize(self) -> None:
         """Nothing runs behind one's back."""
+
+
+Made = TypeVar("Made", bound=InterpretedBackend)
+
+
+@contextmanager
+def used(made: Made) -> Iterator[Made]:
+    """Have a device, and nothing in its place, as long as the block lasts."""
+    install(made)
+    with dc.config(retry_delay=0.0, fallback="error"):
+        yield made
+    remove(made.device)
+
+
+def on(device: InterpretedBackend, x: Any) -> dc.DeviceArray:
+    """An array on it."""
+    return dc.asarray(x, device=device.device)

@@ -23,7 +23,7 @@ from dcarray.kernel.nodes import Kernel
 from dcarray.lazy import route
 from dcarray.profile import counters
 
-from .interpreted_device import InterpretedBackend
+from .interpreted_device import InterpretedBackend, on, used
 
 F4 = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -68,15 +68,8 @@ class Device(InterpretedBackend):
 
 @pytest.fixture
 def device() -> Iterator[Device]:
-    made = Device()
-    install(made)
-    with dc.config(retry_delay=0.0, fallback="error"):
+    with used(Device()) as made:
         yield made
-    remove(made.device)
-
-
-def on(device: Device, x: Any) -> dc.DeviceArray:
-    return dc.asarray(x, device=device.device)
 
 
 def twice(device: Device, call: Callable[[], Any]) -> tuple[Any, Any]:

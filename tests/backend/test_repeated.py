@@ -15,7 +15,7 @@ from dcarray.errors import LaunchError
 from dcarray.nn import correlation
 from dcarray.profile import counters
 
-from .interpreted_device import InterpretedBackend
+from .interpreted_device import InterpretedBackend, on, used
 
 IMAGES = np.arange(2 * 3 * 25, dtype=np.float32).reshape(2, 3, 5, 5) % 7
 WEIGHTS = np.arange(4 * 3 * 9, dtype=np.float32).reshape(4, 3, 3, 3) % 5 - 2
@@ -37,15 +37,8 @@ class Device(InterpretedBackend):
 
 @pytest.fixture
 def device() -> Iterator[Device]:
-    made = Device()
-    install(made)
-    with dc.config(retry_delay=0.0, fallback="error"):
+    with used(Device()) as made:
         yield made
-    remove(made.device)
-
-
-def on(device: Device, x: Any) -> dc.DeviceArray:
-    return dc.asarray(x, device=device.device)
 
 
 def kept() -> int:
@@ -138,6 +131,37 @@ def test_shapes_that_depend_on_elements(device: Device) -> None:
     for k in (0, 1, 2):
         (found,) = dc.nonzero(x > k)
         assert np.array_equal(found.get(), np.flatnonzero(np.array(k) < [0, 1, 2, 0]))
+
+
+@repeated.repeated
+def _by_an_element(x: Any) -> Any:
+    return x @ x if bool((x @ x)[0, 0] > 0) else x.T @ x
+
+
+@repeated.repeated
+def _written_afterwards(x: Any) -> Any:
+    found = x @ x
+    found[0] = 7
+    return found
+
+
+def test_what_reads_elements_or_writes_is_not_kept(device: Device) -> None:
+    host = np.array([[1.0, 2.0], [-3.0, 4.0]])
+    for sign in (1, 1, -1, -1):
+        x = on(device, host * [[1, 1], [-sign, 1]])
+        wanted = x.get() @ x.get()
+        found = wanted if wanted[0, 0] > 0 else x.get().T @ x.get()
+        assert np.array_equal(_by_an_element(x).get(), found)
+        wanted[0] = 7
+        assert np.array_equal(_written_afterwards(x).get(), wanted)
+
+
+def test_a_text_is_no_keyword(device: Device) -> None:
+    x, w = on(device, IMAGES), on(device, WEIGHTS)
+    for _ in range(2):
+        dc.nn.conv2d(x, w, stride=2)
+    with pytest.raises((TypeError, ValueError)):
+        dc.nn.conv2d(x, w, "stride", 2)
 
 
 def test_whoever_watches_sees_all(device: Device) -> None:
