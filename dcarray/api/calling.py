@@ -110,14 +110,8 @@ def call_row(row: Op, operands: Sequence[Any], out: Any = None, **options: Any) 
     result = calls.library(DeviceArray, row, operands, **plain)
     if isinstance(result, tuple):
         return tuple([presented(item) for item in result])
-    if out is not None and row.name in _BROADCAST and out.shape != result.shape:
-        out[...] = result
-        return out
     return stored_in(out, result)
 
-
-_BROADCAST = ("percentile", "quantile")
-"""Rows whose results fill an ``out`` of more axes."""
 
 _UNSIGNED: dict[str, Callable[..., Any]] = {
     "bincount": lambda x, /, weights=None, minlength=0: None,
@@ -149,7 +143,9 @@ def _plain_inputs(function: Callable[..., Any], number: int) -> int:
     return number if is_plain else -1
 
 
-def served(row: Op, result: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def served(
+    row: Op, result: Callable[..., Any] | None = None, fills: bool = False
+) -> Callable[..., Any]:
     """The public function of a row.
 
     Parameters
@@ -159,6 +155,8 @@ def served(row: Op, result: Callable[..., Any] | None = None) -> Callable[..., A
         operands.
     result : callable, optional
         What makes several results one object, a named tuple for example.
+    fills : bool
+        Whether the result fills an ``out`` of more axes.
 
     Returns
     -------
@@ -176,7 +174,13 @@ def served(row: Op, result: Callable[..., Any] | None = None) -> Callable[..., A
         if keywords or len(arguments) != _plain_inputs(function, row.inputs):
             options = _signature(function).bind(*arguments, **keywords).arguments
             operands = _taken(function, row.inputs, options)
-        found = call_row(row, operands, options.pop("out", None), **options)
+        out = options.pop("out", None)
+        found = call_row(row, operands, None if fills else out, **options)
+        if fills and out is not None:
+            if out.shape == found.shape:
+                return stored_in(out, found)
+            out[...] = found
+            return out
         if result is not None and isinstance(found, tuple):
             return result(*found)
         return found

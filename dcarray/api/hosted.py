@@ -35,7 +35,7 @@ def hosted(function: Function, plainly: bool = False) -> Callable[[Function], Fu
         def call(*arguments: Any, **keywords: Any) -> Any:
             if named_device(arguments, keywords) is AUTO:
                 return on_host(DeviceArray, function, *arguments, **keywords)
-            if any([_has_rules((x,)) for x in arguments]):
+            if any([_has_rules(x) for x in arguments]):
                 return call_numpy(DeviceArray, function, *arguments, **keywords)
             return elsewhere(*arguments, **keywords)
 
@@ -46,9 +46,9 @@ def hosted(function: Function, plainly: bool = False) -> Callable[[Function], Fu
     return decorate
 
 
-def _has_rules(arguments: tuple[Any, ...]) -> bool:
-    """Whether the first argument is a masked array, a matrix or the like."""
-    kind = type(arguments[0]) if arguments else object
+def _has_rules(x: Any) -> bool:
+    """Whether it is a masked array, a matrix or the like."""
+    kind = type(x)
     return issubclass(kind, np.ndarray) and kind not in (np.ndarray, np.memmap)
 
 
@@ -65,7 +65,7 @@ def minding_subclasses(function: Function) -> Callable[[Function], Function]:
     def decorate(ours: Function) -> Function:
         @functools.wraps(ours)
         def call(*arguments: Any, **keywords: Any) -> Any:
-            if _has_rules(arguments):
+            if arguments and _has_rules(arguments[0]):
                 return on_host(DeviceArray, function, *arguments, **keywords)
             return ours(*arguments, **keywords)
 

@@ -352,5 +352,5 @@ def _begun_with(
 
 # ------------------------------------------------------------------- order and moments
 median = served(rows.MEDIAN)
-percentile = served(rows.PERCENTILE)
-quantile = served(rows.QUANTILE)
+percentile = served(rows.PERCENTILE, fills=True)
+quantile = served(rows.QUANTILE, fills=True)

@@ -69,6 +69,19 @@ def _element(key: Scalar) -> Scalar:
     return bits_to_float(key ^ sign if key >= sign else ~key)
 
 
+def _digit(key: Scalar, below: Scalar) -> Scalar:
+    """The digit of a key above so many bits."""
+    return np.int64(key >> below) & (DIGITS - 1)
+
+
+def _place(places: Scalar, group: Scalar, digit: Scalar) -> Scalar:
+    """Where the next key of a group with a digit goes; it has gone there then."""
+    entry = group * DIGITS + digit
+    at = places[entry]
+    places[entry] = at + 1
+    return at
+
+
 @cache
 def key_kernel(dtype: DType, descending: bool, exact: bool) -> nodes.Kernel:
     """Keys of a run; those that `move_kernel` makes elements of again if ``exact``.
@@ -122,19 +135,16 @@ def count_kernel(key: DType) -> nodes.Kernel:
         stop = min(start + each, count)
         quarter = max(stop - start, 0) >> 2
         for i in range(start, start + quarter):
-            a = base + (np.int64(keys[i] >> below) & (DIGITS - 1))
-            b = np.int64(keys[i + quarter] >> below) & (DIGITS - 1)
-            b = base + DIGITS + b
-            c = np.int64(keys[i + 2 * quarter] >> below) & (DIGITS - 1)
-            c = base + 2 * DIGITS + c
-            d = np.int64(keys[i + 3 * quarter] >> below) & (DIGITS - 1)
-            d = base + 3 * DIGITS + d
+            a = base + _digit(keys[i], below)
+            b = base + DIGITS + _digit(keys[i + quarter], below)
+            c = base + 2 * DIGITS + _digit(keys[i + 2 * quarter], below)
+            d = base + 3 * DIGITS + _digit(keys[i + 3 * quarter], below)
             counts[a] = counts[a] + 1
             counts[b] = counts[b] + 1
             counts[c] = counts[c] + 1
             counts[d] = counts[d] + 1
         for i in range(start + 4 * quarter, stop):
-            a = base + (np.int64(keys[i] >> below) & (DIGITS - 1))
+            a = base + _digit(keys[i], below)
             counts[a] = counts[a] + 1
 
     return built(count, array(key), array(INT64, True), numbers=3)
@@ -167,9 +177,7 @@ def place_kernel(
         start = group * each
         for i in range(start, min(start + each, count)):
             own = keys[i]
-            entry = group * DIGITS + (np.int64(own >> below) & (DIGITS - 1))
-            at = places[entry]
-            places[entry] = at + 1
+            at = _place(places, group, _digit(own, below))
             if not last:
                 sorted_keys[at] = own
             sorted_numbers[at] = i if first else numbers[i]
@@ -210,9 +218,7 @@ def move_kernel(key: DType, dtype: DType, last: bool) -> nodes.Kernel:
         start = group * each
         for i in range(start, min(start + each, count)):
             own = keys[i]
-            entry = group * DIGITS + (np.int64(own >> below) & (DIGITS - 1))
-            at = places[entry]
-            places[entry] = at + 1
+            at = _place(places, group, _digit(own, below))
             if not last:
                 out[at] = own
             elif is_float:
