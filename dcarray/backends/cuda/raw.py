@@ -186,8 +186,9 @@ class Raw:
         return GridView(memory, layout, dtype)
 
     def counts(self) -> GridView:
-        """Unsigned integers that are 0: 64 for each unit of the device.  A launch that
-        takes them leaves zeros, so that they need not be cleared."""
+        """Unsigned integers that are 0: 64 for each unit of the device, where fewer
+        than 24 results a unit are ever cut into parts.  A launch that takes them leaves
+        zeros, so that they need not be cleared."""
         memory = self._counting()
         self._note(memory, _COUNTS)
         return GridView(memory, Layout.plain_for((memory.nbytes // 4,), 4), UINT32)
