@@ -199,8 +199,9 @@ def _ratio(
     def theirs() -> Any:
         return program(numpy, *arrays, *rest)
 
-    pairs = zip(_many(ours()), _many(theirs()), strict=True)
-    same = all(numpy.asarray(x).tobytes() == numpy.asarray(y).tobytes() for x, y in pairs)
+    found, wanted = ([numpy.asarray(x) for x in _many(f())] for f in (ours, theirs))
+    pairs = zip(found, wanted, strict=True)
+    same = all(x.tobytes() == y.tobytes() for x, y in pairs)
     calls = {"dcarray": ours, "numpy": theirs}
     if peer is not None:
         calls["numba"] = lambda: peer(*arrays, *rest)

@@ -22,8 +22,15 @@ cpdef at_once(cls, function, tuple operands)
 
 cpdef record_on_device(op, ArrayState x, other)
 
-@cython.locals(first=Value, second=Value, form=Form, right=ArrayState)
+@cython.locals(
+    first=Value, second=Value, form=Form, right=ArrayState, buffer=Buffer, binding=Binding,
+)
 cdef tuple _known_on_device(op, ArrayState x, other)
 
 @cython.locals(value=Value)
 cdef _recorded(cls, Form form, tuple sources, device, mask, tuple place)
+
+cdef dict _on_devices, _on_hosts
+
+cdef class Function:
+    cdef public object arrays, nin, numpy, row

@@ -29,6 +29,7 @@ from .state import ArrayState, check_dtype, of_host, showing
 
 __all__ = [
     "SCALARS",
+    "Function",
     "at_once",
     "finish",
     "record_on_device",
@@ -164,6 +165,48 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
     return _recorded(cls, form, given, device, mask, user_place())
 
 
+class Function:
+    """A function whose calls take the short ways first, see `api.ufunc.UFunc`.
+
+    Attributes
+    ----------
+    arrays : type
+        The class of the library's arrays.
+    numpy : numpy.ufunc
+    nin : int
+        How many operands it takes.
+    row : Op or None
+        Its row in the table of elementwise operations, if it is there.
+    """
+
+    __slots__ = ("arrays", "nin", "numpy", "row")
+
+    arrays: type[ArrayState]
+    numpy: np.ufunc
+    nin: int
+    row: Op | None
+
+    def __call__(self, *operands: Any, **keywords: Any) -> Any:
+        """Apply the function, see the class."""
+        if not keywords and len(operands) == self.nin:
+            made = at_once(self.arrays, self.numpy, operands)
+            if made is not None:
+                return made
+            cls = self.arrays
+            row = self.row
+            if row is not None and (
+                type(operands[0]) is cls or type(operands[-1]) is cls
+            ):
+                made = _quickly(row, operands)
+                if made is not None:
+                    return made
+        return self._slowly(operands, keywords)
+
+    def _slowly(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The result in all other cases."""
+        raise TypeError(f"{type(self).__name__} has no other way")
+
+
 def record_on_device(op: Op, x: Any, other: Any) -> Any:
     """The shortest way, for an operator: ``x`` is on a named device.
 
@@ -195,12 +238,12 @@ def _known_on_device(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
     first = x._binding._value
     sources: Any
     if type(other) is cls:
-        if other._device is not device:
+        right = other
+        if right._device is not device:
             return None
-        form = _on_devices.get((op, x._view, other._view))
+        form = _on_devices.get((op, x._view, right._view))
         if form is None or form.device is not device:
             return None
-        right = other
         second = right._binding._value
         buffer = second.buffer
         if buffer is not None and buffer._sharer is not None:
