@@ -34,6 +34,7 @@ _last_state: object = object()  # none that there is
 _last_mask = 0
 
 # The same for `warnings.filters`: the list, its length and its first entry.
+_space: dict[str, Any] = warnings.__dict__
 _last_filters: object = None
 _last_length = -1
 _last_head: object = None
@@ -43,7 +44,7 @@ _escalates = False
 def capture() -> int:
     """The flags to warn about now, as a mask; `IMMEDIATE` under ``raise``, ``call``,
     ``print`` and ``log``, and where a filter turns warnings into errors."""
-    filters = warnings.filters
+    filters: list[Any] = _space["filters"]
     if (
         filters is not _last_filters
         or len(filters) != _last_length
