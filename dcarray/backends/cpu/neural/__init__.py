@@ -2,8 +2,8 @@
 
 `columns` lays the windows of a tile out as a matrix, `convolution` and `weights` feed
 such matrices to BLAS (which `blas` keeps to one thread meanwhile), `taps` does without
-them, `planes` cuts what treats every plane for itself, and `scores` has blocks of
-attention.
+them, `planes` cuts what treats every plane for itself, `norms` has softmax and norms,
+and `scores` blocks of attention.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from ....ops import neural as rows
 from ....ops.spec import Op
 from .convolution import convolution, convolution_input_gradient
+from .norms import FUNCTIONS as NORMS
 from .planes import by_planes
 from .scores import attention, attention_gradient
 from .weights import convolution_weight_gradient
@@ -64,5 +65,6 @@ def _wide(x: Any) -> Any:
 FUNCTIONS: dict[Op, Callable[..., Any]] = {
     **{row: _summed_in_single(function) for row, function in _PRODUCTS.items()},
     **{row: by_planes(row) for row in _BY_PLANES},
+    **NORMS,
 }
 """The CPU's own way for rows of `ops.neural`; called like their oracles."""

@@ -1,0 +1,186 @@
+"""Kernels of whole rows for a few fast cores: softmax and norms.
+
+Each group has some rows, and one work item that takes them one after the other: a row
+stays in the cache, so that going through it several times costs little.  Sums are made
+of parts of `PART` numbers, which are added up in any order; the parts are added in
+double precision.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...kernel import nodes
+from ...kernel.grid import global_id
+from ...kernel.language import (
+    Scalar,
+    accumulate,
+    as_signed,
+    as_unsigned,
+    bits,
+    bits_to_float,
+    float_to_bits,
+    largest,
+    log,
+    sqrt,
+    truncate_remainder,
+)
+from ...kernel.parse import parse
+from ...kernel.rewrite import simplify
+from ...kernel.verify import verify
+from ..fast import exponential
+from .parts import INT64
+from .searching import array, built
+
+__all__ = ["PART", "norm_kernel", "softmax_kernel"]
+
+DType = np.dtype[Any]
+
+FLOAT64 = np.dtype(np.float64)
+
+PART = 512
+"""Numbers that are summed in their own precision."""
+
+
+def ordered(x: Scalar) -> Scalar:
+    """An integer for a number, the greater the greater it is; also the other way round.
+    NaN is beyond all numbers."""
+    found = as_signed(float_to_bits(x))
+    return found ^ ((found >> (bits(x) - 1)) & largest(found))
+
+
+def unordered(key: Scalar) -> Scalar:
+    """The number for an integer of `ordered`."""
+    return bits_to_float(as_unsigned(key ^ ((key >> (bits(key) - 1)) & largest(key))))
+
+
+@cache
+def softmax_kernel(dtype: DType, logarithm: bool) -> nodes.Kernel:
+    """Softmax of rows, or its logarithm.
+
+    Parameters are the elements, the result, and: how many rows there are and a group
+    has, and their length.
+    """
+    number = dtype.type
+
+    def softmax(
+        x: Scalar, out: Scalar, rows: Scalar, each: Scalar, length: Scalar
+    ) -> None:
+        start = global_id(0) * each
+        for row in range(start, min(start + each, rows)):
+            base = row * length
+            last = base + length
+            top = ordered(x[base])
+            for i in range(base, last):
+                key = ordered(x[i])
+                top = key if key > top else top
+            peak = unordered(top)
+            total = np.float64(0)
+            for begin in range(base, last, PART):
+                part = number(0)
+                for i in range(begin, min(begin + PART, last)):
+                    power = exponential.exp(x[i] - peak)
+                    if not logarithm:
+                        out[i] = power
+                    part = accumulate(part, power)
+                total = total + np.float64(part)
+            if logarithm:
+                less = number(log(total))
+                for i in range(base, last):
+                    out[i] = (x[i] - peak) - less
+            else:
+                factor = number(1 / total)
+                for i in range(base, last):
+                    out[i] = out[i] * factor
+
+    return built(softmax, array(dtype), array(dtype, True), numbers=3)
+
+
+@cache
+def norm_kernel(
+    dtype: DType, centred: bool, weighted: bool, biased: bool, single: bool
+) -> nodes.Kernel:
+    """Rows divided by the root of their mean square and ``epsilon``, after their mean
+    was subtracted if they are ``centred``.
+
+    A row is made of runs of elements that lie together.  Parameters are the elements,
+    weights and bias (any array where there is none), the result, and: how many rows
+    there are and a group has; how many runs a row has, how long they are, and from one
+    row and from one run to the next; and ``epsilon``.  If a row is a ``single`` run,
+    each of its elements has a weight.  Else each run has one: there are as many as the
+    next number says, and their places, counted round, are so far from one row and from
+    one run to the next as the two after that.
+    """
+    number = dtype.type
+
+    def norm(
+        x: Scalar,
+        weight: Scalar,
+        bias: Scalar,
+        out: Scalar,
+        rows: Scalar,
+        each: Scalar,
+        runs: Scalar,
+        length: Scalar,
+        row_step: Scalar,
+        run_step: Scalar,
+        weights: Scalar,
+        weight_row: Scalar,
+        weight_run: Scalar,
+        epsilon: Scalar,
+    ) -> None:
+        start = global_id(0) * each
+        for row in range(start, min(start + each, rows)):
+            high = number(0)
+            low = number(0)
+            if centred:
+                # Distances from some element keep the digits of a small deviation.
+                some = x[row * row_step]
+                total = np.float64(0)
+                for run in range(runs):
+                    base = row * row_step + run * run_step
+                    last = base + length
+                    for begin in range(base, last, PART):
+                        part = number(0)
+                        for i in range(begin, min(begin + PART, last)):
+                            part = accumulate(part, x[i] - some)
+                        total = total + np.float64(part)
+                mean = np.float64(some) + total / (runs * length)
+                high = number(mean)
+                low = number(mean - np.float64(high))
+            squares = np.float64(0)
+            for run in range(runs):
+                base = row * row_step + run * run_step
+                last = base + length
+                for begin in range(base, last, PART):
+                    part = number(0)
+                    for i in range(begin, min(begin + PART, last)):
+                        apart = (x[i] - high) - low if centred else x[i]
+                        part = accumulate(part, apart * apart)
+                    squares = squares + np.float64(part)
+            factor = number(1 / sqrt(squares / (runs * length) + epsilon))
+            if single:
+                base = row * row_step
+                for i in range(length):
+                    apart = x[base + i]
+                    found = ((apart - high) - low if centred else apart) * factor
+                    found = found * weight[i] if weighted else found
+                    out[base + i] = found + bias[i] if biased else found
+            else:
+                place = row * weight_row
+                for run in range(runs):
+                    own = truncate_remainder(place, weights)
+                    slope = factor * weight[own] if weighted else factor
+                    shift = bias[own] if biased else number(0)
+                    place = place + weight_run
+                    base = row * row_step + run * run_step
+                    for i in range(base, base + length):
+                        apart = (x[i] - high) - low if centred else x[i]
+                        out[i] = apart * slope + shift
+
+    given = array(dtype)
+    arrays = [given, given, given, array(dtype, True)]
+    return simplify(verify(parse(norm, [*arrays, *[INT64] * 9, FLOAT64])))
