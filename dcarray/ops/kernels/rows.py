@@ -1,4 +1,4 @@
-"""Kernels of whole rows for a few fast cores: softmax and norms.
+"""Kernels of whole rows for a few fast cores: softmax, norms, blocks of attention.
 
 Each group has some rows, and one work item that takes them one after the other: a row
 stays in the cache, so that going through it several times costs little.  Sums are made
@@ -22,7 +22,11 @@ from ...kernel.language import (
     as_unsigned,
     bits,
     bits_to_float,
+    cast,
     float_to_bits,
+    fma,
+    fraction_bits,
+    is_single,
     largest,
     log,
     sqrt,
@@ -31,11 +35,13 @@ from ...kernel.language import (
 from ...kernel.parse import parse
 from ...kernel.rewrite import simplify
 from ...kernel.verify import verify
-from ..fast import exponential
+from ..fast.coefficients import EXP_DOUBLE, EXP_SINGLE
+from ..fast.exponential import reduced
+from ..fast.parts import pattern, polynomial
 from .parts import INT64
 from .searching import array, built
 
-__all__ = ["PART", "norm_kernel", "softmax_kernel"]
+__all__ = ["PART", "norm_kernel", "powers_kernel", "softmax_kernel"]
 
 DType = np.dtype[Any]
 
@@ -55,6 +61,19 @@ def ordered(x: Scalar) -> Scalar:
 def unordered(key: Scalar) -> Scalar:
     """The number for an integer of `ordered`."""
     return bits_to_float(as_unsigned(key ^ ((key >> (bits(key) - 1)) & largest(key))))
+
+
+def falling(x: Scalar) -> Scalar:
+    """``exp(x)`` for ``x <= 0``, or NaN: 0 where it were subnormal."""
+    low = cast(-88.0 if is_single(x) else -709.0, x)
+    r, _, shifted = reduced(low if x < low else x)
+    if is_single(x):
+        rest = polynomial(r, EXP_SINGLE)
+    else:
+        rest = polynomial(r, EXP_DOUBLE)
+    one = cast(1.0, x)
+    power = bits_to_float(as_unsigned(pattern(shifted) << fraction_bits(x)))
+    return fma(fma(rest, r, one), r, one) * power
 
 
 @cache
@@ -82,7 +101,7 @@ def softmax_kernel(dtype: DType, logarithm: bool) -> nodes.Kernel:
             for begin in range(base, last, PART):
                 part = number(0)
                 for i in range(begin, min(begin + PART, last)):
-                    power = exponential.exp(x[i] - peak)
+                    power = falling(x[i] - peak)
                     if not logarithm:
                         out[i] = power
                     part = accumulate(part, power)
@@ -97,6 +116,60 @@ def softmax_kernel(dtype: DType, logarithm: bool) -> nodes.Kernel:
                     out[i] = out[i] * factor
 
     return built(softmax, array(dtype), array(dtype, True), numbers=3)
+
+
+@cache
+def powers_kernel(dtype: DType) -> nodes.Kernel:
+    """Blocks of scores as powers that stand above those of other blocks.
+
+    Parameters are the scores, which powers take the place of; the largest score and
+    the sum of powers of each row so far, and a row of results of each, which become
+    those with this block, the results but for what this block adds; and: how many
+    rows, columns and results a row has; and how many columns the first row sees, where
+    each row sees one more than that before it.
+    """
+    number = dtype.type
+    nothing = -np.inf
+
+    def powers(
+        scores: Scalar,
+        tops: Scalar,
+        totals: Scalar,
+        found: Scalar,
+        rows: Scalar,
+        columns: Scalar,
+        values: Scalar,
+        first: Scalar,
+    ) -> None:
+        for row in range(rows):
+            base = row * columns
+            last = base + max(0, min(first + row, columns))
+            before = tops[row]
+            top = ordered(before)
+            for i in range(base, last):
+                key = ordered(scores[i])
+                top = key if key > top else top
+            higher = unordered(top)
+            # What sees nothing yet has no maximum to subtract.
+            peak = number(0) if higher == nothing else higher
+            total = np.float64(0)
+            for begin in range(base, last, PART):
+                part = number(0)
+                for i in range(begin, min(begin + PART, last)):
+                    power = falling(scores[i] - peak)
+                    scores[i] = power
+                    part = accumulate(part, power)
+                total = total + np.float64(part)
+            for i in range(last, base + columns):
+                scores[i] = number(0)
+            shrink = falling(before - peak)
+            totals[row] = totals[row] * np.float64(shrink) + total
+            tops[row] = higher
+            for i in range(row * values, row * values + values):
+                found[i] = found[i] * shrink
+
+    own, sums = array(dtype, True), array(FLOAT64, True)
+    return built(powers, own, own, sums, own, numbers=4)
 
 
 @cache

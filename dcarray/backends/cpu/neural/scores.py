@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ....ops.kernels.rows import powers_kernel
+from ..engine import engine
+from ..kernels import single_piece
 from ..threads import available_threads
 from .columns import HostArray, Workspace, run_tiles
 
@@ -52,8 +55,10 @@ class _Scores:
     def seen(self, rows: slice) -> Iterator[slice]:
         """Blocks of keys of which these queries see any."""
         for block in _blocks(self.k.shape[1], COLUMNS):
-            if not self.causal or block.start < rows.stop:
+            if not self.causal:
                 yield block
+            elif block.start < rows.stop:
+                yield slice(block.start, min(block.stop, rows.stop))
 
     def seeing(self, columns: slice) -> Iterator[slice]:
         """Blocks of queries that see any of these keys."""
@@ -62,23 +67,30 @@ class _Scores:
                 yield block
 
     def block(
-        self, number: int, rows: slice, columns: slice, workspace: Workspace
+        self,
+        number: int,
+        rows: slice,
+        columns: slice,
+        workspace: Workspace,
+        later: bool = True,
     ) -> HostArray:
-        """Scores, in scratch memory."""
+        """Scores, in scratch memory; those of later keys are taken out, or, unless
+        ``later``, left to the caller."""
         q, k = self.q[number, rows], self.k[number, columns]
         made = workspace.array("scores", (len(q), len(k)))
-        np.matmul(q, k.T, out=made)
-        made *= made.dtype.type(self.scale)
+        scaled = workspace.array("scaled", q.shape)
+        np.multiply(q, q.dtype.type(self.scale), out=scaled)
+        np.matmul(scaled, k.T, out=made)
         if self.mask is not None:
             mask = _part(self.mask, number, rows, columns)
             if mask.dtype == bool:
                 np.copyto(made, -np.inf, where=~mask)
             else:
                 made += mask
-        if self.causal and columns.stop - 1 > rows.start:
-            later = np.arange(columns.start, columns.stop)
+        if later and self.causal and columns.stop - 1 > rows.start:
+            keys = np.arange(columns.start, columns.stop)
             places = np.arange(rows.start, rows.start + len(q))[:, None]
-            np.copyto(made, -np.inf, where=later > places)
+            np.copyto(made, -np.inf, where=keys > places)
         return made
 
 
@@ -107,30 +119,26 @@ def attention(
 ) -> tuple[HostArray, HostArray]:
     """As the oracle of the row."""
     scores = _Scores(q, k, mask, causal, scale)
-    result = np.empty((*q.shape[:2], v.shape[2]), q.dtype)
+    result = np.zeros((*q.shape[:2], v.shape[2]), q.dtype)
     logs = np.empty((*q.shape[:2], 1), q.dtype)
+    make_powers = _powers_of(q.dtype)
 
     def run(block: Block, workspace: Workspace) -> None:
         number, rows = block
         found = result[number, rows]
-        found.fill(0)
         made = workspace.array("products", found.shape)
         top = np.full((len(found), 1), -np.inf, q.dtype)
         total = np.zeros(top.shape)
         for columns in scores.seen(rows):
-            powers = scores.block(number, rows, columns, workspace)
-            higher = np.maximum(top, powers.max(-1, keepdims=True))
-            # A row that sees nothing yet has no maximum to subtract.
-            base = np.where(higher == -np.inf, 0, higher)
-            shrink = np.exp(top - base)
-            np.subtract(powers, base, out=powers)
-            np.exp(powers, out=powers)
-            total *= shrink
-            total += powers.sum(-1, keepdims=True)
+            powers = scores.block(number, rows, columns, workspace, make_powers is None)
+            if make_powers is None:
+                _make_powers(powers, top, total, found)
+            else:
+                shape = (*powers.shape, found.shape[1])
+                first = rows.start + 1 - columns.start if causal else powers.shape[1]
+                make_powers(powers, top, total, found, *shape, first)
             np.matmul(powers, v[number, columns], out=made)
-            found *= shrink
             found += made
-            top = higher
         empty = total == 0
         total[empty] = 1
         found /= total.astype(q.dtype)
@@ -138,6 +146,30 @@ def attention(
 
     _run(run, scores.rows(), q.dtype)
     return result, logs
+
+
+def _powers_of(dtype: np.dtype[Any]) -> Callable[..., None] | None:
+    """Machine code for `_make_powers`; its causal rows need not be masked."""
+    machine = engine()
+    if machine is None or not machine.has_fused:
+        return None
+    return single_piece(powers_kernel(dtype))
+
+
+def _make_powers(
+    powers: HostArray, top: HostArray, total: HostArray, found: HostArray
+) -> None:
+    """See `powers_kernel`."""
+    higher = np.maximum(top, powers.max(-1, keepdims=True))
+    # A row that sees nothing yet has no maximum to subtract.
+    base = np.where(higher == -np.inf, 0, higher)
+    shrink = np.exp(top - base)
+    np.subtract(powers, base, out=powers)
+    np.exp(powers, out=powers)
+    total *= shrink
+    total += powers.sum(-1, keepdims=True)
+    found *= shrink
+    top[...] = higher
 
 
 def attention_gradient(
