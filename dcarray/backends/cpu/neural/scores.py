@@ -18,10 +18,12 @@ from .columns import HostArray, Workspace, run_tiles
 __all__ = ["attention", "attention_gradient"]
 
 ROWS = 128
-"""Queries in a block."""
+"""Queries in a block, or in half of one where there are `MANY` of them."""
+
+MANY = 4096
 
 COLUMNS = 512
-"""Keys in a block: its scores take a quarter of a usual second-level cache."""
+"""Keys in a block: its scores take a quarter or half of a usual second-level cache."""
 
 Block = tuple[int, slice]
 
@@ -35,13 +37,14 @@ class _Scores:
     mask: HostArray | None
     causal: bool
     scale: float
+    most: int = ROWS
 
     def rows(self) -> list[Block]:
         """Blocks of queries, of each of the batch."""
         return [
             (number, block)
             for number in range(self.q.shape[0])
-            for block in _blocks(self.q.shape[1], ROWS)
+            for block in _blocks(self.q.shape[1], self.most)
         ]
 
     def columns(self) -> list[Block]:
@@ -62,7 +65,7 @@ class _Scores:
 
     def seeing(self, columns: slice) -> Iterator[slice]:
         """Blocks of queries that see any of these keys."""
-        for block in _blocks(self.q.shape[1], ROWS):
+        for block in _blocks(self.q.shape[1], self.most):
             if not self.causal or columns.start < block.stop:
                 yield block
 
@@ -118,7 +121,8 @@ def attention(
     scale: float,
 ) -> tuple[HostArray, HostArray]:
     """As the oracle of the row."""
-    scores = _Scores(q, k, mask, causal, scale)
+    most = 2 * ROWS if q.shape[0] * q.shape[1] >= MANY else ROWS
+    scores = _Scores(q, k, mask, causal, scale, most)
     result = np.zeros((*q.shape[:2], v.shape[2]), q.dtype)
     logs = np.empty((*q.shape[:2], 1), q.dtype)
     make_powers = _powers_of(q.dtype)
