@@ -109,3 +109,25 @@ def test_what_is_no_number_stays_in_its_row() -> None:
             assert np.allclose(found, want, 1e-6, equal_nan=True)
         found = nn.layer_norm(dc.asarray(x[:4])).get()
     assert np.isnan(found[:3]).all() and np.isfinite(found[3]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_pools_of_planes(dtype: str) -> None:
+    x = numbers(3, 5, 37, 41, dtype=dtype)
+    x[0, 0, 5, 6], x[1, 2, 0, 0], x[2, 4, 36] = np.nan, -np.inf, np.inf
+    given = dc.asarray(x)
+    windows: list[dict[str, Any]] = [
+        {"kernel": 3, "stride": 2, "padding": 1},
+        {"kernel": (2, 5), "stride": (3, 1), "padding": (1, 2), "ceil_mode": True},
+        {"kernel": (4, 3), "stride": (1, 4)},
+    ]
+    for threads, window in enumerate(windows, 1):
+        with dc.config(threads=threads):
+            largest = nn.max_pool2d(given, **window).get()
+            mean = nn.avg_pool2d(given, **window).get()
+            line = nn.max_pool1d(given[:, :, 4], 5, 2, 1, 3).get()
+        with dc.config(engine="interpreter"):
+            assert np.array_equal(nn.max_pool2d(given, **window), largest, True)
+            other = nn.avg_pool2d(given, **window).get()
+            assert np.array_equal(nn.max_pool1d(given[:, :, 4], 5, 2, 1, 3), line, True)
+        assert np.allclose(mean, other, 1e-5, 1e-5, equal_nan=True)

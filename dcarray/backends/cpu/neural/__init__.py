@@ -17,7 +17,7 @@ from ....ops import neural as rows
 from ....ops.spec import Op
 from .convolution import convolution, convolution_input_gradient
 from .norms import FUNCTIONS as NORMS
-from .planes import by_planes
+from .planes import by_planes, by_rows
 from .scores import attention, attention_gradient
 from .weights import convolution_weight_gradient
 
@@ -34,8 +34,8 @@ _PRODUCTS: dict[Op, Callable[..., Any]] = {
 }
 
 _BY_PLANES = (
-    *(rows.MAX_POOL, rows.MAX_POOL_WITH_INDICES, rows.SUM_POOL),
-    *(rows.SUM_POOL_GRADIENT, rows.ADAPTIVE_MAX_POOL, rows.ADAPTIVE_SUM_POOL),
+    *(rows.MAX_POOL_WITH_INDICES, rows.SUM_POOL_GRADIENT),
+    *(rows.ADAPTIVE_MAX_POOL, rows.ADAPTIVE_SUM_POOL),
     *(rows.ADAPTIVE_SUM_POOL_GRADIENT, rows.SCATTER_POSITIONS, rows.PLACE_POSITIONS),
 )
 
@@ -65,6 +65,8 @@ def _wide(x: Any) -> Any:
 FUNCTIONS: dict[Op, Callable[..., Any]] = {
     **{row: _summed_in_single(function) for row, function in _PRODUCTS.items()},
     **{row: by_planes(row) for row in _BY_PLANES},
+    rows.MAX_POOL: by_rows(rows.MAX_POOL, True),
+    rows.SUM_POOL: by_rows(rows.SUM_POOL, False),
     **NORMS,
 }
 """The CPU's own way for rows of `ops.neural`; called like their oracles."""

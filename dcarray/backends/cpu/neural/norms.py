@@ -21,7 +21,7 @@ from ..kernels import run_pieces
 from ..threads import available_threads
 from ..wholes.radix import rented
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["FUNCTIONS", "pieces_of"]
 
 HostArray = np.ndarray[Any, Any]
 
@@ -29,7 +29,7 @@ PIECE = 1 << 15
 """Elements that are worth a piece of their own."""
 
 
-def _pieces(rows: int, elements: int) -> tuple[int, int]:
+def pieces_of(rows: int, elements: int) -> tuple[int, int]:
     """In how many pieces rows are cut, and how many rows each has but the last one."""
     threads = available_threads()
     wanted = min(rows, 8 * threads, max(1, elements // PIECE)) if threads > 1 else 1
@@ -45,7 +45,7 @@ def _run(
     if machine is None or not machine.has_fused:
         return None
     found = rented(x.size, x.dtype).reshape(x.shape)
-    pieces, each = _pieces(rows, x.size)
+    pieces, each = pieces_of(rows, x.size)
     done = run_pieces(kernel, pieces, (*arrays, found, rows, each, *numbers))
     return found if done else None
 
