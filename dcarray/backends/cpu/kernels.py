@@ -47,6 +47,10 @@ __all__ = [
     "single_piece",
 ]
 
+_WORD = np.dtype(np.int64)
+_FAR = 1 << 63
+_pack_word = struct.Struct("=q").pack
+
 _SLICE = 1 << 17
 """Operations from which a slice of its own pays: some ten µs."""
 
@@ -189,7 +193,13 @@ def _table(kernel: Kernel, arguments: Sequence[Any], sizes: Sequence[int]) -> An
     words = bytearray()
     for parameter, argument in zip(kernel.parameters, arguments, strict=True):
         if isinstance(parameter, Array):
-            words += struct.pack("=q", argument.__array_interface__["data"][0])
+            words += _pack_word(data_address(argument))
+        elif (
+            type(argument) is int
+            and parameter.dtype == _WORD
+            and -_FAR <= argument < _FAR
+        ):  # most of them, without the care that others need
+            words += _pack_word(argument)
         else:
             words += _words(argument, parameter.dtype)
     words += struct.pack("=6q", *sizes)
