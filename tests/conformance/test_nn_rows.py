@@ -10,7 +10,7 @@ import pytest
 
 import dcarray as dc
 from dcarray import nn
-from dcarray.ops import wholes
+from dcarray.ops import neural, wholes
 from dcarray.ops.spec import Op
 
 RNG = np.random.default_rng(5)
@@ -131,3 +131,34 @@ def test_pools_of_planes(dtype: str) -> None:
             other = nn.avg_pool2d(given, **window).get()
             assert np.array_equal(nn.max_pool1d(given[:, :, 4], 5, 2, 1, 3), line, True)
         assert np.allclose(mean, other, 1e-5, 1e-5, equal_nan=True)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("batch", [1, 6])
+def test_attention_in_blocks(batch: int, causal: bool) -> None:
+    q, k, v = (numbers(batch, n, 8) for n in (300, 1100, 1100))
+    mask = numbers(300, 1100) > -1
+    gradient = numbers(batch, 300, 8)
+    options: dict[str, Any] = {"causal": causal, "mask": dc.asarray(mask)}
+
+    def results() -> list[Any]:
+        given = [dc.asarray(x) for x in (q, k, v)]
+        found = nn.scaled_dot_product_attention(*given, **options)
+        back = nn.scaled_dot_product_attention_gradient(
+            dc.asarray(gradient), *given, **options
+        )
+        return [x.get() for x in (found, *back)]
+
+    with dc.config(threads=1):
+        alone = results()
+    with dc.config(threads=2):
+        assert all(map(np.array_equal, results(), alone))
+    wide = [x.astype(np.float64) for x in (q, k, v)]
+    rule = {"mask": mask[None], "causal": causal, "scale": 8**-0.5}
+    wanted, logs = neural.ATTENTION.numpy(*wide, **rule)  # type: ignore[operator]
+    mean = (gradient * wanted).sum(-1, keepdims=True)
+    back = neural.ATTENTION_GRADIENT.numpy(  # type: ignore[operator]
+        gradient, *wide, logs, mean, **rule
+    )
+    for found, want in zip(alone, (wanted, *back), strict=True):
+        assert abs(found - want).max() <= 2e-6 * abs(want).max()

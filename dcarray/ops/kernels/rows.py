@@ -41,7 +41,13 @@ from ..fast.parts import pattern, polynomial
 from .parts import INT64
 from .searching import array, built
 
-__all__ = ["PART", "norm_kernel", "powers_kernel", "softmax_kernel"]
+__all__ = [
+    "PART",
+    "norm_kernel",
+    "powers_kernel",
+    "slopes_kernel",
+    "softmax_kernel",
+]
 
 DType = np.dtype[Any]
 
@@ -170,6 +176,43 @@ def powers_kernel(dtype: DType) -> nodes.Kernel:
 
     own, sums = array(dtype, True), array(FLOAT64, True)
     return built(powers, own, own, sums, own, numbers=4)
+
+
+@cache
+def slopes_kernel(dtype: DType) -> nodes.Kernel:
+    """Blocks of scores as shares of each row's sum, and the gradient in these as that
+    in the scores.
+
+    Parameters are the scores and the gradient, which the results take the place of;
+    the logarithm of each row's sum, and its mean gradient; and: how many rows and
+    columns there are; and how many columns the first row sees, see `powers_kernel`.
+    """
+    number = dtype.type
+
+    def slopes(
+        scores: Scalar,
+        gradient: Scalar,
+        logs: Scalar,
+        means: Scalar,
+        rows: Scalar,
+        columns: Scalar,
+        first: Scalar,
+    ) -> None:
+        for row in range(rows):
+            base = row * columns
+            last = base + max(0, min(first + row, columns))
+            whole = logs[row]
+            mean = means[row]
+            for i in range(base, last):
+                share = falling(scores[i] - whole)
+                scores[i] = share
+                gradient[i] = (gradient[i] - mean) * share
+            for i in range(last, base + columns):
+                scores[i] = number(0)
+                gradient[i] = number(0)
+
+    own, given = array(dtype, True), array(dtype)
+    return built(slopes, own, own, given, given, numbers=3)
 
 
 @cache

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ....ops.kernels.rows import powers_kernel
+from ....kernel.nodes import Kernel
+from ....ops.kernels.rows import powers_kernel, slopes_kernel
 from ..engine import engine
 from ..kernels import single_piece
 from ..threads import available_threads
@@ -58,10 +59,20 @@ class _Scores:
     def seen(self, rows: slice) -> Iterator[slice]:
         """Blocks of keys of which these queries see any."""
         for block in _blocks(self.k.shape[1], COLUMNS):
-            if not self.causal:
-                yield block
-            elif block.start < rows.stop:
-                yield slice(block.start, min(block.stop, rows.stop))
+            if not self.causal or block.start < rows.stop:
+                yield self.visible(rows, block)
+
+    def visible(self, rows: slice, columns: slice) -> slice:
+        """Keys of a block that are not later than all of these queries."""
+        if not self.causal:
+            return columns
+        return slice(columns.start, min(columns.stop, rows.stop))
+
+    def first(self, rows: slice, columns: slice) -> int:
+        """How many keys of a block the first query sees; each one after it sees one
+        more, if there are more."""
+        end: int = rows.start + 1 if self.causal else columns.stop
+        return end - int(columns.start)
 
     def seeing(self, columns: slice) -> Iterator[slice]:
         """Blocks of queries that see any of these keys."""
@@ -125,7 +136,7 @@ def attention(
     scores = _Scores(q, k, mask, causal, scale, most)
     result = np.zeros((*q.shape[:2], v.shape[2]), q.dtype)
     logs = np.empty((*q.shape[:2], 1), q.dtype)
-    make_powers = _powers_of(q.dtype)
+    make_powers = _machine_code(powers_kernel(q.dtype))
 
     def run(block: Block, workspace: Workspace) -> None:
         number, rows = block
@@ -139,7 +150,7 @@ def attention(
                 _make_powers(powers, top, total, found)
             else:
                 shape = (*powers.shape, found.shape[1])
-                first = rows.start + 1 - columns.start if causal else powers.shape[1]
+                first = scores.first(rows, columns)
                 make_powers(powers, top, total, found, *shape, first)
             np.matmul(powers, v[number, columns], out=made)
             found += made
@@ -152,12 +163,10 @@ def attention(
     return result, logs
 
 
-def _powers_of(dtype: np.dtype[Any]) -> Callable[..., None] | None:
-    """Machine code for `_make_powers`; its causal rows need not be masked."""
+def _machine_code(kernel: Kernel) -> Callable[..., None] | None:
+    """A kernel as a function; it takes out later keys itself."""
     machine = engine()
-    if machine is None or not machine.has_fused:
-        return None
-    return single_piece(powers_kernel(dtype))
+    return single_piece(kernel) if machine is not None and machine.has_fused else None
 
 
 def _make_powers(
@@ -190,43 +199,62 @@ def attention_gradient(
 ) -> tuple[HostArray, HostArray, HostArray]:
     """As the oracle of the row."""
     scores = _Scores(q, k, mask, causal, scale)
-    of_q, of_k, of_v = np.empty_like(q), np.empty_like(k), np.empty_like(v)
+    of_q, of_k, of_v = np.zeros_like(q), np.empty_like(k), np.empty_like(v)
+    logs, mean = np.ascontiguousarray(logs), np.ascontiguousarray(mean)
     factor = q.dtype.type(scale)
+    make_slopes = _machine_code(slopes_kernel(q.dtype))
 
     def shares(
         number: int, rows: slice, columns: slice, workspace: Workspace
     ) -> tuple[HostArray, HostArray]:
-        """The weights of a block, and the gradient in its scores."""
-        powers = scores.block(number, rows, columns, workspace)
-        np.subtract(powers, logs[number, rows], out=powers)
-        np.exp(powers, out=powers)
+        """The weights of a block, and the gradient in its scores, before scaling."""
+        powers = scores.block(number, rows, columns, workspace, make_slopes is None)
         slope = workspace.array("slope", powers.shape)
         np.matmul(gradient[number, rows], v[number, columns].T, out=slope)
-        slope -= mean[number, rows]
-        slope *= powers
-        slope *= factor
+        if make_slopes is None:
+            np.subtract(powers, logs[number, rows], out=powers)
+            np.exp(powers, out=powers)
+            slope -= mean[number, rows]
+            slope *= powers
+        else:
+            own = logs[number, rows], mean[number, rows]
+            first = scores.first(rows, columns)
+            make_slopes(powers, slope, *own, *powers.shape, first)
         return powers, slope
 
     def of_queries(block: Block, workspace: Workspace) -> None:
         number, rows = block
         target = of_q[number, rows]
-        target.fill(0)
         for columns in scores.seen(rows):
             _, slope = shares(number, rows, columns, workspace)
             target += slope @ k[number, columns]
+        target *= factor
 
-    def of_keys(block: Block, workspace: Workspace) -> None:
-        number, columns = block
-        keys, values = of_k[number, columns], of_v[number, columns]
-        keys.fill(0)
-        values.fill(0)
-        for rows in scores.seeing(columns):
+    def of_keys(block: Block, workspace: Workspace, queries: bool = False) -> None:
+        number, whole = block
+        of_k[number, whole] = 0
+        of_v[number, whole] = 0
+        for rows in scores.seeing(whole):
+            columns = scores.visible(rows, whole)
             powers, slope = shares(number, rows, columns, workspace)
-            keys += slope.T @ q[number, rows]
-            values += powers.T @ gradient[number, rows]
+            of_k[number, columns] += slope.T @ q[number, rows]
+            of_v[number, columns] += powers.T @ gradient[number, rows]
+            if queries:
+                of_q[number, rows] += slope @ k[number, columns]
+        of_k[number, whole] *= factor
 
-    _run(of_queries, scores.rows(), q.dtype)
-    _run(of_keys, scores.columns(), q.dtype)
+    def of_all(number: int, workspace: Workspace) -> None:
+        """Both, with each block made once."""
+        for columns in _blocks(k.shape[1], COLUMNS):
+            of_keys((number, columns), workspace, queries=True)
+        of_q[number] *= factor
+
+    threads = available_threads()
+    if len(q) >= 2 * threads:
+        run_tiles(of_all, range(len(q)), threads, lambda: Workspace(q.dtype, False))
+    else:
+        _run(of_queries, scores.rows(), q.dtype)
+        _run(of_keys, scores.columns(), q.dtype)
     return of_q, of_k, of_v
 
 
