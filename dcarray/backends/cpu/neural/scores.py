@@ -31,13 +31,12 @@ Block = tuple[int, slice]
 
 @dataclass(frozen=True, slots=True)
 class _Scores:
-    """The matrix of scores, of which only blocks are ever made."""
+    """The matrix of scores, of which only blocks are ever made; of scaled queries."""
 
     q: HostArray
     k: HostArray
     mask: HostArray | None
     causal: bool
-    scale: float
     most: int = ROWS
 
     def rows(self) -> list[Block]:
@@ -92,9 +91,7 @@ class _Scores:
         ``later``, left to the caller."""
         q, k = self.q[number, rows], self.k[number, columns]
         made = workspace.array("scores", (len(q), len(k)))
-        scaled = workspace.array("scaled", q.shape)
-        np.multiply(q, q.dtype.type(self.scale), out=scaled)
-        np.matmul(scaled, k.T, out=made)
+        np.matmul(q, k.T, out=made)
         if self.mask is not None:
             mask = _part(self.mask, number, rows, columns)
             if mask.dtype == bool:
@@ -133,7 +130,7 @@ def attention(
 ) -> tuple[HostArray, HostArray]:
     """As the oracle of the row."""
     most = 2 * ROWS if q.shape[0] * q.shape[1] >= MANY else ROWS
-    scores = _Scores(q, k, mask, causal, scale, most)
+    scores = _Scores(q * q.dtype.type(scale), k, mask, causal, most)
     result = np.zeros((*q.shape[:2], v.shape[2]), q.dtype)
     logs = np.empty((*q.shape[:2], 1), q.dtype)
     make_powers = _machine_code(powers_kernel(q.dtype))
@@ -198,10 +195,10 @@ def attention_gradient(
     scale: float,
 ) -> tuple[HostArray, HostArray, HostArray]:
     """As the oracle of the row."""
-    scores = _Scores(q, k, mask, causal, scale)
+    factor = q.dtype.type(scale)
+    scores = _Scores(q * factor, k, mask, causal)
     of_q, of_k, of_v = np.zeros_like(q), np.empty_like(k), np.empty_like(v)
     logs, mean = np.ascontiguousarray(logs), np.ascontiguousarray(mean)
-    factor = q.dtype.type(scale)
     make_slopes = _machine_code(slopes_kernel(q.dtype))
 
     def shares(
