@@ -37,6 +37,7 @@ __all__ = [
     "Primitive",
     "Scalar",
     "absolute",
+    "accumulate",
     "add",
     "arccos",
     "arccosh",
@@ -242,6 +243,8 @@ absolute = Primitive("absolute", np.absolute)
 fmod = Primitive("fmod", np.fmod, 2)
 # A product and a sum, rounded once.
 fma = Primitive("fma", fused, 3, _floating)
+# A sum that a loop may make in any order, in several sums at once.
+accumulate = Primitive("accumulate", np.add, 2, _floating)
 power = Primitive("power", np.power, 2)
 sqrt = Primitive("sqrt", np.sqrt)
 cbrt = Primitive("cbrt", np.cbrt)
@@ -330,18 +333,15 @@ PRIMITIVES: dict[str, Primitive] = {
     primitive.name: primitive
     for primitive in (
         *(add, subtract, multiply, divide, negative, absolute, fmod, fma, power, sqrt),
-        cbrt,
-        *(truncate_divide, truncate_remainder),
+        *(accumulate, cbrt, truncate_divide, truncate_remainder),
         *(equal, not_equal, less, less_equal, greater, greater_equal),
-        *(isnan, isinf, isfinite),
         *(bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift),
-        *(popcount, float_to_bits, bits_to_float),
+        *(isnan, isinf, isfinite, popcount, float_to_bits, bits_to_float),
         *(floor, ceil, trunc, rint, copysign, nextafter, ldexp, round_to_half),
         *(exp, exp2, expm1, log, log2, log10, log1p),
         *(sin, cos, tan, arcsin, arccos, arctan, arctan2),
         *(sinh, cosh, tanh, arcsinh, arccosh, arctanh),
-        *(real, imag, conjugate, make_complex),
-        *(lane_value, lane_votes),
+        *(real, imag, conjugate, make_complex, lane_value, lane_votes),
     )
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -11,14 +12,16 @@ import numpy as np
 from ..array import DeviceArray, calls
 from ..backends.registry import backend_for
 from ..errors import DTypeError
+from ..lazy import route
 from ..ops import composed, elementwise as ops
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
 
 __all__ = [
     "accumulator",
-    "by_row",
     "applied",
+    "by_channel",
+    "by_row",
     "floating",
     "narrowed",
     "summed_to",
@@ -31,6 +34,12 @@ LEAST, MOST = 128, 1 << 15
 
 FEW = 1 << 15
 """Rows that may be shorter: one launch takes less time than several."""
+
+LONG = 1 << 17
+"""Elements of a row that the CPU's caches hold."""
+
+PLANE = 16
+"""Positions of a channel from which they are worth a loop."""
 
 
 def _run(op: Op, *operands: Any) -> Any:
@@ -92,17 +101,37 @@ def by_row(op: Op, x: Any, axes: Any, *others: Any, **options: Any) -> Any:
     *others : DeviceArray or None
         Further operands, as long as a row.
     """
-    if x._device.kind in ("auto", "cpu") or x.dtype.char not in "efd":
-        return None
-    if not x.size or not x.ndim or axes not in (-1, x.ndim - 1, (-1,), (x.ndim - 1,)):
+    if not x.ndim or axes not in (-1, x.ndim - 1, (-1,), (x.ndim - 1,)):
         return None
     length = x.shape[-1]
-    if length > MOST or (length < LEAST and x.size > FEW * length):
+    if route.candidates(x._device) == ["cpu"]:
+        fits = length <= LONG
+    else:
+        fits = length <= MOST and (length >= LEAST or x.size <= FEW * length)
+    if not fits or any(y is not None and y.shape != (length,) for y in others):
         return None
-    if any(y is not None and (y.dtype != x.dtype or y.ndim != 1) for y in others):
+    return _whole(op, x, *others, **options)
+
+
+def by_channel(op: Op, x: Any, *others: Any, **options: Any) -> Any:
+    """As `by_row`, for an operation on the channels of (batch, channels, \\*positions);
+    further operands have a number for each channel."""
+    if math.prod(x.shape[2:]) < PLANE:
         return None
-    if op.name not in backend_for(str(x._device)).native:
+    if any(y is not None and y.shape != x.shape[1:2] for y in others):
         return None
+    return _whole(op, x, *others, **options)
+
+
+def _whole(op: Op, x: Any, *others: Any, **options: Any) -> Any:
+    """An operation in one piece, if all devices that come into question can do it."""
+    if x.dtype.char not in "efd" or not x.size:
+        return None
+    if any(y is not None and y.dtype != x.dtype for y in others):
+        return None
+    for label in route.candidates(x._device):
+        if label != "cpu" and op.name not in backend_for(label).native:
+            return None
     operands = [x, *others]
     while operands[-1] is None:
         operands.pop()

@@ -1,6 +1,7 @@
 """Normalisation by mean and variance, or by the root of the mean square.
 
-Means are made, and numbers scaled, in float64 on the host and rounded once.
+Means are made, and numbers scaled, in float64 on the host and rounded once; or, where
+it can be done in one piece, as `ops.kernels.rows` says.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ from ..api.conversion import as_array
 from ..api.coverage import native
 from ..api.elementwise import sqrt
 from ..array.repeated import repeated
-from ..ops.spec import Op
-from ..ops.wholes import LAYER_NORM, RMS_NORM
-from .composing import by_row, narrowed
+from ..ops.wholes import BATCH_NORM, GROUP_NORM, LAYER_NORM, RMS_NORM
+from .composing import by_channel, by_row, narrowed
 from .norms import Norm, wide
 from .windows import needs
 
@@ -32,6 +32,10 @@ __all__ = [
 ]
 
 Axes = int | tuple[int, ...]
+
+
+def _arrays(*parameters: Any) -> list[Any]:
+    return [None if one is None else as_array(one) for one in parameters]
 
 
 # ------------------------------------------------------------------------ over a batch
@@ -98,7 +102,13 @@ def batch_norm(
     ----------
     Ioffe and Szegedy, "Batch Normalization", 2015.
     """
-    norm = _by_channel("batch_norm", x, axis)
+    given = as_array(x)
+    if mean is None and variance is None and axis == 1:
+        parameters = _arrays(weight, bias)
+        found = by_channel(BATCH_NORM, given, *parameters, epsilon=float(epsilon))
+        if found is not None:
+            return found
+    norm = _by_channel("batch_norm", given, axis)
     normal, _ = _by_statistics(norm, mean, variance, epsilon)
     return norm.scaled(normal, weight, bias)
 
@@ -144,15 +154,6 @@ def _within(name: str, x: Any, axis: Axes) -> Norm:
     return Norm(name, given, wide(name, given), axes, kept, parameters)
 
 
-def _whole(op: Op, x: Any, axis: Axes, *parameters: Any, epsilon: float) -> Any:
-    """All of it at once, where the device can; see `by_row`."""
-    given = as_array(x)
-    arrays = [None if one is None else as_array(one) for one in parameters]
-    if any(one is not None and one.shape != given.shape[-1:] for one in arrays):
-        return None
-    return by_row(op, given, axis, *arrays, epsilon=float(epsilon))
-
-
 @native
 @repeated
 def layer_norm(
@@ -187,10 +188,11 @@ def layer_norm(
     ----------
     Ba, Kiros and Hinton, "Layer Normalization", 2016.
     """
-    found = _whole(LAYER_NORM, x, axis, weight, bias, epsilon=epsilon)
+    given, parameters = as_array(x), _arrays(weight, bias)
+    found = by_row(LAYER_NORM, given, axis, *parameters, epsilon=float(epsilon))
     if found is not None:
         return found
-    norm = _within("layer_norm", x, axis)
+    norm = _within("layer_norm", given, axis)
     return norm.scaled(norm.centred(epsilon)[0], weight, bias)
 
 
@@ -271,7 +273,7 @@ def rms_norm(
     given = as_array(x)
     if epsilon is None:
         epsilon = _least(given)
-    found = _whole(RMS_NORM, given, axis, weight, epsilon=epsilon)
+    found = by_row(RMS_NORM, given, axis, *_arrays(weight), epsilon=float(epsilon))
     if found is not None:
         return found
     norm = _within("rms_norm", given, axis)
@@ -372,7 +374,14 @@ def group_norm(
     ----------
     Wu and He, "Group Normalization", 2018.
     """
-    norm = _in_groups("group_norm", x, groups, layout)
+    given = as_array(x)
+    if layout == "NCHW" and given.ndim > 2 and groups >= 1:
+        options = {"groups": groups, "epsilon": float(epsilon)}
+        if given.shape[1] % groups == 0:
+            found = by_channel(GROUP_NORM, given, *_arrays(weight, bias), **options)
+            if found is not None:
+                return found
+    norm = _in_groups("group_norm", given, groups, layout)
     return norm.scaled(norm.centred(epsilon)[0], weight, bias)
 
 

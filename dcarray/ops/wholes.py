@@ -12,7 +12,16 @@ import numpy as np
 
 from .spec import Kind, Op
 
-__all__ = ["LAYER_NORM", "LOG_SOFTMAX", "MEAN", "RMS_NORM", "SOFTMAX", "VARIANCE"]
+__all__ = [
+    "BATCH_NORM",
+    "GROUP_NORM",
+    "LAYER_NORM",
+    "LOG_SOFTMAX",
+    "MEAN",
+    "RMS_NORM",
+    "SOFTMAX",
+    "VARIANCE",
+]
 
 NDArray = np.ndarray[Any, Any]
 
@@ -63,6 +72,42 @@ def _layer_norm(
     return _scaled(_divided(apart, epsilon), weights, bias)
 
 
+def _by_channel(parameter: NDArray | None, ndim: int) -> NDArray | None:
+    """Weights or bias along the second axis."""
+    if parameter is None:
+        return None
+    return parameter.reshape(-1, *[1] * (ndim - 2))
+
+
+def _batch_norm(
+    x: NDArray,
+    weights: NDArray | None = None,
+    bias: NDArray | None = None,
+    *,
+    epsilon: float,
+) -> Any:
+    """Each channel, along the second axis, over all of the others."""
+    axes = (0, *range(2, x.ndim))
+    apart = x - x.mean(axes, keepdims=True)
+    square = (apart * apart).mean(axes, keepdims=True)
+    found = apart / np.sqrt(square + x.dtype.type(epsilon))
+    return _scaled(found, _by_channel(weights, x.ndim), _by_channel(bias, x.ndim))
+
+
+def _group_norm(
+    x: NDArray,
+    weights: NDArray | None = None,
+    bias: NDArray | None = None,
+    *,
+    groups: int,
+    epsilon: float,
+) -> Any:
+    """Groups of channels, along the second axis, of each example for itself."""
+    rows = x.reshape(x.shape[0], groups, -1)
+    found = _layer_norm(rows, epsilon=epsilon).reshape(x.shape)
+    return _scaled(found, _by_channel(weights, x.ndim), _by_channel(bias, x.ndim))
+
+
 def _rms_norm(x: NDArray, weights: NDArray | None = None, *, epsilon: float) -> Any:
     return _scaled(_divided(x, epsilon), weights, None)
 
@@ -78,5 +123,7 @@ MEAN = Op("mean", Kind.STATISTIC, _mean)
 VARIANCE = Op("variance", Kind.STATISTIC, _variance)
 SOFTMAX = Op("nn.softmax", Kind.STATISTIC, _softmax)
 LOG_SOFTMAX = Op("nn.log_softmax", Kind.STATISTIC, _log_softmax)
+BATCH_NORM = Op("nn.batch_norm", Kind.STATISTIC, _batch_norm)
+GROUP_NORM = Op("nn.group_norm", Kind.STATISTIC, _group_norm)
 LAYER_NORM = Op("nn.layer_norm", Kind.STATISTIC, _layer_norm)
 RMS_NORM = Op("nn.rms_norm", Kind.STATISTIC, _rms_norm)

@@ -30,6 +30,7 @@ ELEMENTARY: dict[str, str] = {
     "power": "pow({0}, {1})",
     "fmod": "fmod({0}, {1})",
     "fma": "fma({0}, {1}, {2})",
+    "accumulate": "({0} + {1})",
     "copysign": "copysign({0}, {1})",
     "nextafter": "nextafter({0}, {1})",
     "ldexp": "ldexp({0}, {1})",

@@ -1,7 +1,8 @@
 """Scalar operations in LLVM IR: the allowlist, and how each entry is spelled.
 
 Every row is compared with NumPy's loop bit by bit in `tests/backend`.
-What is not here runs through NumPy's own loop.  Fast-math flags are never set.
+What is not here runs through NumPy's own loop.  Fast-math flags are never set, but for
+`accumulate`, which asks for one.
 """
 
 from __future__ import annotations
@@ -221,6 +222,7 @@ TEMPLATES: dict[str, dict[str, str]] = {
 """The allowlist: kind of the operands, name of the operation, spelling."""
 
 WORDS = {
+    "accumulate": "{n} = fadd reassoc {t} {0}, {1}",
     "fma": "{n} = call {t} @llvm.fma.{s}({t} {0}, {t} {1}, {t} {2})",
     "float_to_bits": "{n} = bitcast {t} {0} to {o}",
     "bits_to_float": "{n} = bitcast {t} {0} to {o}",

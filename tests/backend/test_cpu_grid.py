@@ -40,7 +40,8 @@ EXACT = set(
     "make_complex nextafter round_to_half popcount float_to_bits bits_to_float".split()
 )
 ONLY = {
-    **dict.fromkeys(("fma", "fmod", "power", "float_to_bits", "make_complex"), "f"),
+    **dict.fromkeys(("accumulate", "fma", "fmod", "power"), "f"),
+    **dict.fromkeys(("float_to_bits", "make_complex"), "f"),
     **dict.fromkeys(("truncate_divide", "truncate_remainder"), "iu"),
     **dict.fromkeys(("popcount", "bits_to_float"), "u"),
     **dict.fromkeys(("real", "imag"), "c"),

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import dcarray as dc
-from dcarray.backends.cpu.wholes import sorting
+from dcarray.backends.cpu.wholes import merging, sorting
+from dcarray.config import current
 
 SIZE = 5001
 
@@ -135,3 +136,16 @@ def test_without_machine_code() -> None:
     with dc.config(engine="interpreter"):
         same(dc.argsort(dc.asarray(x)), np.argsort(x, kind="stable"))
         same(dc.sort(dc.asarray(x), stable=True), np.sort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("char", "iqQfd")
+def test_merged(char: str) -> None:
+    several = current().threads > 1 and merging.sorts_by_vectors()
+    for name, x in runs(char).items():
+        found = merging.merged_run(np.ascontiguousarray(x))
+        if name == "wide" and several:
+            assert found is not None
+        if name in ("close", "equal") or not several:
+            assert found is None
+        if found is not None:
+            np.testing.assert_array_equal(found, np.sort(x))

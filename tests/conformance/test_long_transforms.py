@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import dcarray as dc
-from dcarray.backends.cpu.wholes import transforms
+from dcarray.backends.cpu.wholes import splitting, transforms
 
+scipy = pytest.importorskip("scipy")
 pytest.importorskip("scipy.fft")
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
@@ -71,6 +72,24 @@ def test_several_axes(name: str, char: str) -> None:
         compare(name, x, s=(5, 12), axes=(0, 1))
         compare(name, np.asfortranarray(x))
         compare(name, x, axes=[1])
+
+
+@pytest.mark.parametrize("char", "FD")
+@pytest.mark.parametrize("name", ["fft", "ifft"])
+def test_one_long_row(name: str, char: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(splitting, "LEAST", 1)
+    monkeypatch.setattr(splitting, "FEWEST", 5)
+    # Blocks of the same width and not, and what has few divisors.
+    for count in (65536, 5000, 29 * 431, 4099):
+        x = operand(char, (2 * count,))[::2]
+        in_blocks = splitting.transformed(scipy.fft, x, name == "ifft", None)
+        assert (in_blocks is None) == (count == 4099)
+        for norm in (None, "ortho", "forward"):
+            for threads in (1, 3):
+                with dc.config(threads=threads):
+                    compare(name, x, norm=norm)
+        compare(name, x, n=count)
+        compare(name, x, n=count - 1)
 
 
 def test_threads_and_out() -> None:

@@ -8,6 +8,7 @@ import math
 import os
 import struct
 import threading
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ from ...kernel.nodes import (
 from ...kernel.walk import expressions, parts, statements
 from ...render.llvm_functions import library_functions
 from ...render.llvm_grid import GRID, render_grid
-from .engine import Engine, engine
+from .engine import Engine, data_address, engine
 from .threads import available_threads, run_slices
 
 __all__ = [
@@ -43,7 +44,12 @@ __all__ = [
     "run_in_step",
     "run_kernel",
     "run_pieces",
+    "single_piece",
 ]
+
+_WORD = np.dtype(np.int64)
+_FAR = 1 << 63
+_pack_word = struct.Struct("=q").pack
 
 _SLICE = 1 << 17
 """Operations from which a slice of its own pays: some ten µs."""
@@ -164,12 +170,36 @@ def run_pieces(kernel: Kernel, pieces: int, arguments: Sequence[Any]) -> bool:
     return True
 
 
+def single_piece(kernel: Kernel) -> Callable[..., None] | None:
+    """A kernel of one work item, of arrays and whole numbers, as a function that runs
+    it on the thread that calls it; None if there is no machine code of it."""
+    code = compiled(kernel, (1, 1, 1))
+    if code is None or code.each + code.fixed:
+        return None
+    function = code.function
+    arrays = sum([isinstance(item, Array) for item in kernel.parameters])
+    sizes = (1, 1, 1, 1, 1, 1)
+
+    def run(*arguments: Any) -> None:
+        addresses = map(data_address, arguments[:arrays])
+        words = array("q", (*addresses, *arguments[arrays:], *sizes))
+        function(words.buffer_info()[0], 0, 1, 0)
+
+    return run
+
+
 def _table(kernel: Kernel, arguments: Sequence[Any], sizes: Sequence[int]) -> Any:
     """What a kernel's function is called with, in memory."""
     words = bytearray()
     for parameter, argument in zip(kernel.parameters, arguments, strict=True):
         if isinstance(parameter, Array):
-            words += struct.pack("=q", argument.__array_interface__["data"][0])
+            words += _pack_word(data_address(argument))
+        elif (
+            type(argument) is int
+            and parameter.dtype == _WORD
+            and -_FAR <= argument < _FAR
+        ):  # most of them, without the care that others need
+            words += _pack_word(argument)
         else:
             words += _words(argument, parameter.dtype)
     words += struct.pack("=6q", *sizes)

@@ -2,8 +2,8 @@
 
 `columns` lays the windows of a tile out as a matrix, `convolution` and `weights` feed
 such matrices to BLAS (which `blas` keeps to one thread meanwhile), `taps` does without
-them, `planes` cuts what treats every plane for itself, and `scores` has blocks of
-attention.
+them, `planes` cuts what treats every plane for itself, `norms` has softmax and norms,
+and `scores` blocks of attention.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 from ....ops import neural as rows
 from ....ops.spec import Op
 from .convolution import convolution, convolution_input_gradient
-from .planes import by_planes
+from .norms import FUNCTIONS as NORMS
+from .planes import by_planes, by_rows
 from .scores import attention, attention_gradient
 from .weights import convolution_weight_gradient
 
@@ -33,8 +34,8 @@ _PRODUCTS: dict[Op, Callable[..., Any]] = {
 }
 
 _BY_PLANES = (
-    *(rows.MAX_POOL, rows.MAX_POOL_WITH_INDICES, rows.SUM_POOL),
-    *(rows.SUM_POOL_GRADIENT, rows.ADAPTIVE_MAX_POOL, rows.ADAPTIVE_SUM_POOL),
+    *(rows.MAX_POOL_WITH_INDICES, rows.SUM_POOL_GRADIENT),
+    *(rows.ADAPTIVE_MAX_POOL, rows.ADAPTIVE_SUM_POOL),
     *(rows.ADAPTIVE_SUM_POOL_GRADIENT, rows.SCATTER_POSITIONS, rows.PLACE_POSITIONS),
 )
 
@@ -64,5 +65,8 @@ def _wide(x: Any) -> Any:
 FUNCTIONS: dict[Op, Callable[..., Any]] = {
     **{row: _summed_in_single(function) for row, function in _PRODUCTS.items()},
     **{row: by_planes(row) for row in _BY_PLANES},
+    rows.MAX_POOL: by_rows(rows.MAX_POOL, True),
+    rows.SUM_POOL: by_rows(rows.SUM_POOL, False),
+    **NORMS,
 }
 """The CPU's own way for rows of `ops.neural`; called like their oracles."""

@@ -3,17 +3,23 @@ on several threads."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from ....ops.kernels.planes import plane_kernel
 from ....ops.spec import Op
+from ..kernels import run_pieces
 from ..threads import available_threads, run_slices
+from ..wholes.radix import rented
+from .norms import pieces_of
 
-__all__ = ["by_planes"]
+__all__ = ["by_planes", "by_rows"]
 
 HostArray: TypeAlias = np.ndarray[Any, Any]
+Sizes: TypeAlias = tuple[int, ...]
 
 BLOCK_BYTES = 1 << 18
 """Bytes of a block's operands: a quarter of a usual second-level cache."""
@@ -46,6 +52,49 @@ def by_planes(op: Op) -> Callable[..., Any]:
         return whole if op.outputs > 1 else whole[0]
 
     return call
+
+
+def by_rows(op: Op, largest: bool) -> Callable[..., Any]:
+    """`by_planes` for windows along one or two axes, by a kernel where it can be."""
+    others = by_planes(op)
+
+    def call(x: HostArray, *, channels_last: bool, **window: Any) -> Any:
+        found = None
+        if not channels_last and x.dtype.char in "fd" and x.ndim < 5 and x.size:
+            found = _pooled(np.ascontiguousarray(x), largest, **window)
+        if found is None:
+            return others(x, channels_last=channels_last, **window)
+        return found
+
+    return call
+
+
+def _pooled(
+    x: HostArray,
+    largest: bool,
+    *,
+    kernel: Sizes,
+    stride: Sizes,
+    low: Sizes,
+    dilation: Sizes,
+    size: Sizes,
+) -> HostArray | None:
+    windows = list(zip(kernel, dilation, stride, low, strict=True))
+    sources = x.shape[2:]
+    if len(windows) == 1:
+        windows, sources, size = [(1, 1, 1, 0), *windows], (1, *sources), (1, *size)
+    taps, gap, step, left = windows[1]
+    padded = max(left + sources[1], (size[1] - 1) * step + (taps - 1) * gap + 1)
+    planes = x.shape[0] * x.shape[1]
+    pieces, each = pieces_of(planes, x.size)
+    joined = np.empty(pieces * padded, x.dtype)
+    found = rented(planes * math.prod(size), x.dtype)
+    numbers = (planes, each, *sources, *size, *windows[0], *windows[1], padded)
+    if not run_pieces(
+        plane_kernel(x.dtype, largest), pieces, (x, found, joined, *numbers)
+    ):
+        return None
+    return found.reshape(*x.shape[:2], *size[-(x.ndim - 2) :])
 
 
 def _cut(operands: tuple[HostArray, ...], channels_last: bool) -> list[Any]:

@@ -3,8 +3,9 @@
 Each one is called like NumPy's, with all of its parameters, and gives what NumPy gives:
 it does the part that pays (large arrays of numbers, plain options) and leaves the rest
 to NumPy, which also says what is wrong with arguments.  `products` takes matrices of
-integers and short floats through BLAS; `sorting` shares sorting among threads, and has
-the stable order of a long run by its digits (`radix`); `transforms` asks SciPy.
+integers and short floats through BLAS; `sorting` shares sorting among threads, merges
+parts of a long run (`merging`) and has its stable order by digits (`radix`);
+`transforms` asks SciPy, for one long row in blocks (`splitting`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """`numpy.sort`, `numpy.argsort` and `numpy.unique` on all cores.
 
-Long runs are ordered by digits (`radix`), or, where there is no LLVM, cut around their
-medians (`numpy.partition`) into parts that threads sort.  A stable order of numbers
+Long runs are sorted in parts that are merged (`merging`), or ordered by their digits if
+there are few (`radix`), or, where there is no LLVM, cut around their medians
+(`numpy.partition`) into parts that threads sort.  A stable order of numbers
 differs from any other one only in the signs of zeros and in NaN, which are put back in
 place.
 """
@@ -19,6 +20,7 @@ from ....ops import indexing as picks
 from ....ops.kernels.radix import distinct_kernel
 from ..kernels import run_pieces
 from ..threads import available_threads, run_slices
+from .merging import merged_run
 from .radix import in_pieces, order_of, rented, sorted_run
 
 __all__ = ["argsort", "sort", "unique", "unique_counts", "unique_values"]
@@ -139,7 +141,10 @@ def _sorted_rows(rows: HostArray, kind: Any, stable: Any) -> HostArray:
 
 def _sorted(x: HostArray, stable: bool) -> HostArray:
     """A sorted copy of a long run."""
-    found = sorted_run(np.ascontiguousarray(x))
+    x = np.ascontiguousarray(x)
+    found = merged_run(x)
+    if found is None:
+        found = sorted_run(x)
     if found is None:
         found = _sorted_in_parts(x, available_threads())
     if stable and x.dtype.kind == "f":
@@ -174,12 +179,17 @@ def _halves(runs: list[HostArray], threads: int) -> list[HostArray]:
     return found
 
 
+def _place(x: HostArray, number: float, side: Any = "left") -> int:
+    """Where a number is in an ordered run; of another dtype it would cost a copy."""
+    return int(x.searchsorted(x.dtype.type(number), side))
+
+
 def _restore(x: HostArray, found: HostArray) -> None:
     """Zeros and NaN in their order: all else that is equal has the same bits."""
-    first = int(found.searchsorted(math.nan))
+    first = _place(found, math.nan)
     if first < found.size:
         found[first:] = x[np.isnan(x)]
-    first, last = map(int, (found.searchsorted(0), found.searchsorted(0, "right")))
+    first, last = _place(found, 0), _place(found, 0, "right")
     if first < last:  # vector instructions even change their signs
         found[first:last] = x[x == 0]
 
@@ -267,7 +277,7 @@ def _distinct(x: HostArray, equal_nan: bool, counted: bool) -> Any:
     """One of each sequence of equal elements, and how many there are."""
     count = x.size
     if equal_nan and x.dtype.kind == "f":
-        count = min(count, int(x.searchsorted(math.nan)) + 1)  # one NaN
+        count = min(count, _place(x, math.nan) + 1)  # one NaN
     pieces, each = in_pieces(count)
     numbers = np.zeros(pieces + 1, np.int64)
 

@@ -1,7 +1,8 @@
 """`numpy.fft` on all cores, through SciPy where that is installed.
 
 SciPy's transforms (`scipy.fft`) are NumPy's own code further on: they take several rows
-at a time into vector registers, and share them among threads.  Short ones, and dtypes
+at a time into vector registers, and share them among threads; one long row is cut up
+before (`splitting`).  Short ones, and dtypes
 and arguments that are out of the ordinary, are left to NumPy.
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..threads import available_threads
+from .splitting import transformed
 
 __all__ = ["along_axes", "along_axis"]
 
@@ -53,6 +55,16 @@ def _taken(name: str, a: Any, norm: Any, out: Any) -> HostArray | None:
     return None if name in FROM_REAL and a.dtype.kind == "c" else a
 
 
+def _in_blocks(
+    library: Any, name: str, x: HostArray, options: dict[str, Any]
+) -> HostArray | None:
+    """A single long row of complex numbers, which SciPy leaves to one thread."""
+    whole = x.ndim == 1 and options.get("n") in (None, x.size)
+    if name not in ("fft", "ifft") or x.dtype.kind != "c" or not whole:
+        return None
+    return transformed(library, x, name == "ifft", options["norm"])
+
+
 def _transformed(
     name: str, x: HostArray, over: Sequence[int], **options: Any
 ) -> HostArray | None:
@@ -62,9 +74,10 @@ def _transformed(
     if library is None:
         return None
     with np.errstate(all="ignore"):
-        found: HostArray = getattr(library, name)(
-            x, workers=available_threads(), **options
-        )
+        found = _in_blocks(library, name, x, options)
+        if found is None:
+            function = getattr(library, name)
+            found = function(x, workers=available_threads(), **options)
         # The first element adds up all operands, but for imaginary parts where the
         # result is real, which are in the next one.
         few = slice(2 if name in TO_REAL else 1)
