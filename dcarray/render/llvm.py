@@ -14,7 +14,7 @@ from .llvm_driver import Frame
 from .llvm_scalar import ScalarWriter, declarations, llvm_type
 from .plan import Fold, Home, LoopCall, Place, Plan, Segment, Start, Stride
 
-__all__ = ["NAME", "RENDERER_VERSION", "render"]
+__all__ = ["NAME", "RENDERER_VERSION", "KernelText", "render"]
 
 RENDERER_VERSION = 1
 """Part of the key of objects on disk; raise it when the text's meaning changes."""
@@ -29,14 +29,16 @@ def render(plan: Plan) -> str:
 
     It runs the steps on ``n`` elements and returns the watched flags that were raised.
     """
-    return _Kernel(plan).text()
+    return KernelText(plan).text()
 
 
 def _memory_type(dtype: np.dtype[Any]) -> str:
     return "i8" if dtype.kind == "b" else llvm_type(dtype)
 
 
-class _Kernel:
+class KernelText:
+    """The lines of a block function."""
+
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.operands = (*plan.leaves, *plan.outputs)

@@ -11,7 +11,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,6 +34,12 @@ Shape = tuple[int, ...]
 
 NARROW = 512
 """Columns that are not worth being shared among threads."""
+
+SEVERAL = 64
+"""Columns from which several rows are combined at a time."""
+
+WIDEST = 4096
+"""Columns whose results stay in the cache."""
 
 
 def fold_inside(
@@ -310,6 +316,9 @@ def _rows(
         steps.append(steps[-1] * number)
     kept = tuple(reversed(steps[1:]))
     whole = _extended(walk, walk.shape, list(walk.strides), (*kept, 0, size))
+    if length >= SEVERAL and executable.fold_block(ufunc, whole, "columns"):
+        width = min(WIDEST, max(SEVERAL, -(-length // (threads * 16)) * 16))
+        return _pieces(executable, ufunc, walk, kept, width, "columns", threads)
     block = executable.fold_block(ufunc, whole, "rows")
     if block == 0:
         return None
@@ -339,6 +348,27 @@ def _rows(
     width = min(block, length)
     if length > NARROW:
         width = min(width, max(NARROW // 2, -(-length // (4 * threads * 64)) * 64))
+    return _pieces(executable, ufunc, walk, kept, width, "rows", threads)
+
+
+def _pieces(
+    executable: Executable,
+    ufunc: np.ufunc,
+    walk: Geometry,
+    kept: Shape,
+    width: int,
+    kind: Literal["rows", "columns"],
+    threads: int,
+) -> _Rows | None:
+    """Columns of the result in pieces that threads share.
+
+    ``kept`` are the strides of the result along the outer axes.
+    """
+    reduction = executable.program.reduction
+    assert reduction is not None
+    dtype = reduction.dtype
+    *outer, rows, length = walk.shape
+    size = dtype.itemsize
     pieces = []
     for first, columns in ((0, width), (length // width * width, length % width)):
         if columns == 0:
@@ -350,11 +380,14 @@ def _rows(
         ]
         last = (*kept, columns * size, 0, size)
         part = _extended(walk, shape, leaves, last)
-        bound = executable.bind_fold(ufunc, part, "rows", array("q", (0, columns)))
+        each, edges = rows, array("q", (0, columns))
+        if kind == "columns":
+            each, edges = 1, array("q", (0, rows))
+        bound = executable.bind_fold(ufunc, part, kind, edges)
         if bound is None:
             return None
         groups = math.prod(outer) * count
-        slices = _slices(executable, walk, groups, rows, threads)
+        slices = _slices(executable, walk, groups, each, threads)
         skips = (*(first * row[-1] for row in walk.strides), first * size)
         pieces.append(_Columns(bound, slices, skips))
-    return _Rows(walk, tuple(pieces), identity, dtype, threads)
+    return _Rows(walk, tuple(pieces), identity_of(ufunc, dtype), dtype, threads)

@@ -32,6 +32,9 @@ HostArray = np.ndarray[Any, Any]
 THREADED = 1 << 17
 """Elements from which a reduction of stored values is split among threads."""
 
+_SILENT = frozenset((np.maximum, np.minimum, np.fmax, np.fmin))
+"""A NaN is no reason for a flag to NumPy, whatever the processor says."""
+
 WIDE = 512
 """Columns that are worth a call for each row; and bytes that only rows are apart."""
 
@@ -70,24 +73,31 @@ def launch_reduction(
     recorder.node = len(program.nodes)
     slot = reduction.slot
     raised: Sequence[Raised] = ()
-    if slot < len(inputs) and not outputs:
+    stored = slot < len(inputs) and not outputs
+    seen = 0 if stored and ufunc in _SILENT else watch
+    if (
+        ufunc is not None
+        and order is not None
+        and 0 not in shape
+        and not (stored and inputs[slot].size < THREADED)
+    ):
+        if fold_inside(
+            executable,
+            ufunc,
+            shape,
+            inputs,
+            scalars,
+            outputs,
+            reduced,
+            order,
+            seen,
+            recorder,
+        ):
+            return merged([recorder.found])
+        recorder.found.clear()
+    if stored:
         source = inputs[slot]
     else:
-        if ufunc is not None and order is not None and 0 not in shape:
-            if fold_inside(
-                executable,
-                ufunc,
-                shape,
-                inputs,
-                scalars,
-                outputs,
-                reduced,
-                order,
-                watch,
-                recorder,
-            ):
-                return merged([recorder.found])
-            recorder.found.clear()
         source, raised = _stored(
             executable, pool, shape, inputs, scalars, outputs, order, watch
         )
