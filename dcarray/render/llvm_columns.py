@@ -94,7 +94,7 @@ class _Columns(KernelText):
         flags = self._test_flags("0")
         self.put(f"ret i32 {flags}", "}")
         text = "\n".join(self.lines)
-        return "\n".join([text, *declarations(text), *self._metadata()]) + "\n"
+        return "\n".join([text, *declarations(text), *self._rest()]) + "\n"
 
     def _sweep(self, label: str, count: int, first: str, stop: str, after: str) -> None:
         """Combine ``count`` rows at a time, from row ``first`` on."""

@@ -24,6 +24,7 @@ from .interpreter import Recorder, watching
 from .launch import Bound, block_edges
 from .pairwise import branches, join_branches
 from .rules import identity_of, is_any_order, is_doubtful, is_pairwise
+from .same_loops import sums_agree
 from .team import drive_all
 from .threads import available_threads, cut
 
@@ -211,6 +212,8 @@ def _runs(
     if ufunc is np.multiply and dtype.kind == "c":
         return None  # 1 * x first: with an infinite part that is not x * 1
     start = Start.MINUS_ZERO if pairwise else Start.FIRST
+    if pairwise and sums_agree(dtype):
+        start = Start.PAIRWISE
     *outer, length = walk.shape
     size = dtype.itemsize
     zeros = (0,) * len(walk.shape)
