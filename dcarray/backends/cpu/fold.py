@@ -23,7 +23,7 @@ from .geometry import Geometry, geometry_of
 from .interpreter import Recorder, watching
 from .launch import Bound, block_edges
 from .pairwise import branches, join_branches
-from .rules import identity_of, is_any_order, is_doubtful, is_pairwise
+from .rules import has_minus_zero, identity_of, is_any_order, is_doubtful, is_pairwise
 from .same_loops import sums_agree
 from .team import drive_all
 from .threads import available_threads, cut
@@ -85,7 +85,10 @@ def fold_inside(
     ):
         return False  # what is stored cannot be computed again
     target = as_walked(fold.walk, reduced)
-    return bool(fold.launch(addresses, scalars, target, watch, recorder))
+    assert executable.program.reduction is not None
+    slot = executable.program.reduction.slot
+    source = inputs[slot] if slot < len(inputs) else None
+    return bool(fold.launch(addresses, scalars, target, watch, recorder, source))
 
 
 def walk_of(
@@ -179,6 +182,7 @@ class _Runs:
         target: HostArray,
         watch: int,
         recorder: Recorder,
+        source: HostArray | None = None,
     ) -> bool:
         parts = np.empty(self.parts, self.dtype)
         addresses.append(data_address(parts))
@@ -194,7 +198,8 @@ class _Runs:
                 parts = join_branches(parts)[..., np.newaxis]
             # NumPy, too, begins with the identity where there is one: 0 + -0 is 0.
             result = self.ufunc.reduce(parts, axis=-1, dtype=self.dtype)
-        if divided and is_doubtful(self.ufunc, result):
+        doubtful = divided and is_doubtful(self.ufunc, result)
+        if doubtful and (source is None or has_minus_zero(source)):
             return False
         np.copyto(target, result.reshape(target.shape))
         return True
@@ -289,6 +294,7 @@ class _Rows:
         target: HostArray,
         watch: int,
         recorder: Recorder,
+        source: HostArray | None = None,
     ) -> bool:
         *outer, _, length = self.walk.shape
         result = np.full((*outer, length), self.identity, self.dtype)
@@ -320,7 +326,8 @@ def _rows(
     kept = tuple(reversed(steps[1:]))
     whole = _extended(walk, walk.shape, list(walk.strides), (*kept, 0, size))
     if length >= SEVERAL and executable.fold_block(ufunc, whole, "columns"):
-        width = min(WIDEST, max(SEVERAL, -(-length // (threads * 16)) * 16))
+        width = max(SEVERAL, -(-length // (threads * 16)) * 16)
+        width = min(WIDEST, length, width)
         return _pieces(executable, ufunc, walk, kept, width, "columns", threads)
     block = executable.fold_block(ufunc, whole, "rows")
     if block == 0:

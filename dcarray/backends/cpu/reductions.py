@@ -22,7 +22,13 @@ from .fold import fold_inside
 from .geometry import geometry_of, view_through
 from .interpreter import Recorder, watching
 from .pairwise import branches, join_branches
-from .rules import is_any_order, is_doubtful, is_pairwise, reduction_ufunc
+from .rules import (
+    has_minus_zero,
+    is_any_order,
+    is_doubtful,
+    is_pairwise,
+    reduction_ufunc,
+)
 from .threads import available_threads, run_slices
 
 __all__ = ["launch_reduction", "reduce"]
@@ -209,7 +215,7 @@ def _reduce_in_parts(
     share(branch, len(parts))
     result = np.empty(target.shape, dtype)
     _join(ufunc, parts, result)
-    if is_doubtful(ufunc, result):
+    if is_doubtful(ufunc, result) and has_minus_zero(source):
         return False
     np.copyto(target, result)
     return True

@@ -1,10 +1,11 @@
-"""Whole functions of NumPy on all cores: products, sorting, Fourier transforms.
+"""Whole functions of NumPy on all cores: products, sorting, counting and so on.
 
 Each one is called like NumPy's, with all of its parameters, and gives what NumPy gives:
 it does the part that pays (large arrays of numbers, plain options) and leaves the rest
 to NumPy, which also says what is wrong with arguments.  `products` takes matrices of
 integers and short floats through BLAS; `sorting` shares sorting among threads, and has
-the stable order of a long run by its digits (`radix`); `transforms` asks SciPy.
+the stable order of a long run by its digits (`radix`); `selecting` goes by masks and
+index arrays; `transforms` asks SciPy.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....ops import contraction, indexing, transforms as fft
+from ....ops import contraction, indexing, statistics, transforms as fft
 from ....ops.spec import Op
-from . import products, sorting
+from . import counting, products, selecting, sorting
 from .transforms import along_axes, along_axis
 
 __all__ = ["FUNCTIONS"]
@@ -26,7 +27,18 @@ FUNCTIONS: dict[Op, Callable[..., Any]] = {
     contraction.MATMUL: products.matmul,
     contraction.TENSORDOT: products.tensordot,
     indexing.ARGSORT: sorting.argsort,
+    statistics.BINCOUNT: counting.bincount,
+    statistics.DIGITIZE: counting.digitize,
+    statistics.HISTOGRAM: counting.histogram,
+    indexing.ARGWHERE: selecting.argwhere,
+    indexing.COMPRESS: selecting.compress,
+    indexing.EXTRACT: selecting.extract,
+    indexing.FLATNONZERO: selecting.flatnonzero,
+    indexing.GET: selecting.get,
+    indexing.NONZERO: selecting.nonzero,
+    indexing.SEARCHSORTED: counting.searchsorted,
     indexing.SORT: sorting.sort,
+    indexing.TAKE: selecting.take,
     indexing.UNIQUE: sorting.unique,
     indexing.UNIQUE_COUNTS: sorting.unique_counts,
     indexing.UNIQUE_VALUES: sorting.unique_values,
