@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....ops import contraction, indexing, statistics, transforms as fft
+import numpy as np
+
+from ....ops import contraction, indexing, reduction, statistics, transforms as fft
 from ....ops.spec import Op
-from . import counting, products, selecting, sorting
+from . import counting, products, scanning, selecting, sorting
 from .transforms import along_axes, along_axis
 
 __all__ = ["FUNCTIONS"]
@@ -27,6 +29,8 @@ FUNCTIONS: dict[Op, Callable[..., Any]] = {
     contraction.MATMUL: products.matmul,
     contraction.TENSORDOT: products.tensordot,
     indexing.ARGSORT: sorting.argsort,
+    reduction.CUMULATIVE_PROD: scanning.accumulate(np.multiply),
+    reduction.CUMULATIVE_SUM: scanning.accumulate(np.add),
     statistics.BINCOUNT: counting.bincount,
     statistics.DIGITIZE: counting.digitize,
     statistics.HISTOGRAM: counting.histogram,
