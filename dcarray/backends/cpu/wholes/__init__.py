@@ -15,9 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from ....ops import contraction, indexing, reduction, statistics, transforms as fft
+from ....ops import (
+    contraction,
+    indexing,
+    reduction,
+    solving,
+    statistics,
+    transforms as fft,
+)
 from ....ops.spec import Op
-from . import counting, products, scanning, selecting, sorting
+from . import counting, products, rowwise, scanning, selecting, sorting
 from .transforms import along_axes, along_axis
 
 __all__ = ["FUNCTIONS"]
@@ -32,6 +39,9 @@ FUNCTIONS: dict[Op, Callable[..., Any]] = {
     reduction.CUMULATIVE_PROD: scanning.accumulate(np.multiply),
     reduction.CUMULATIVE_SUM: scanning.accumulate(np.add),
     statistics.BINCOUNT: counting.bincount,
+    indexing.COUNT_NONZERO: rowwise.count_nonzero,
+    solving.NORM: rowwise.by_rows(np.linalg.norm, 1),
+    statistics.MEDIAN: rowwise.by_rows(np.median, 0),
     statistics.DIGITIZE: counting.digitize,
     statistics.HISTOGRAM: counting.histogram,
     indexing.ARGWHERE: selecting.argwhere,
