@@ -19,7 +19,7 @@ from ...config import current
 from ...render.plan import Start
 from .engine import data_address
 from .execute import Executable, is_narrow
-from .geometry import Geometry, geometry_of
+from .geometry import Geometry, geometry_of, view_through
 from .interpreter import Recorder, watching
 from .launch import Bound, block_edges
 from .pairwise import branches, join_branches
@@ -35,6 +35,9 @@ Shape = tuple[int, ...]
 
 NARROW = 512
 """Columns that are not worth being shared among threads."""
+
+FEW = 64
+"""Blocks that are looked at one by one for the signs of their zeros."""
 
 SEVERAL = 64
 """Columns from which several rows are combined at a time."""
@@ -199,10 +202,20 @@ class _Runs:
             # NumPy, too, begins with the identity where there is one: 0 + -0 is 0.
             result = self.ufunc.reduce(parts, axis=-1, dtype=self.dtype)
         doubtful = divided and is_doubtful(self.ufunc, result)
-        if doubtful and (source is None or has_minus_zero(source)):
+        if doubtful and (source is None or self._has_minus_zero(source, parts)):
             return False
         np.copyto(target, result.reshape(target.shape))
         return True
+
+    def _has_minus_zero(self, source: HostArray, parts: HostArray) -> bool:
+        """Whether some of the zeros that are the result are negative."""
+        if parts.ndim > 1 or len(self.walk.shape) > 1:
+            return has_minus_zero(source)
+        zeros = np.flatnonzero(parts == 0)
+        if len(zeros) > FEW:
+            return has_minus_zero(source)
+        run, edges = view_through(self.walk, source), self.bound.blocks
+        return any([has_minus_zero(run[edges[k] : edges[k + 1]]) for k in zeros])
 
 
 def _runs(

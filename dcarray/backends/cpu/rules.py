@@ -19,6 +19,9 @@ __all__ = [
 
 DType = np.dtype[Any]
 
+SHARED = 1 << 17
+"""Elements that threads look through together."""
+
 _UFUNCS = {
     "sum": np.add,
     "prod": np.multiply,
@@ -68,8 +71,8 @@ def has_minus_zero(x: np.ndarray[Any, Any]) -> bool:
     whole = x.view(f"i{x.itemsize}")
     axis = max(range(x.ndim), key=lambda k: x.shape[k])
     length = x.shape[axis]
-    threads = available_threads()
-    count = min(length, 4 * threads)
+    threads = available_threads() if x.size >= SHARED else 1
+    count = min(length, 4 * threads) if threads > 1 else 1
     least = np.empty(count, whole.dtype)
     before = (slice(None),) * axis
 

@@ -53,6 +53,7 @@ def select_kernel(dtype: DType, counted: bool) -> nodes.Kernel:
         stop = min(start + each, count)
         at = begun[group]
         end = begun[group + 1]
+        stop = stop if end > at else start
         whole = max(stop - start, 0) // WORD
         first = start // WORD
         for k in range(first, first + whole):

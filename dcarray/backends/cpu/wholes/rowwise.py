@@ -19,10 +19,7 @@ Function = Callable[..., Any]
 LEAST = 1 << 17
 """Elements from which threads share rows."""
 
-WIDE = 1 << 10
-"""Bytes of a row that a piece of columns has at least."""
-
-BLOCK = 1 << 15
+BLOCK = 1 << 18
 """Elements that are compared at a time, in the cache."""
 
 
@@ -71,11 +68,8 @@ def _pieced(function: Function, x: HostArray, axis: int) -> HostArray | None:
         return None
     long = max(kept, key=lambda k: x.shape[k])
     length = x.shape[long]
-    # A single column would be a run, which NumPy takes in another order.
     count = min(length // 2, 4 * threads)
-    if long == x.ndim - 1:
-        count = min(count, length * x.itemsize // WIDE)
-    if count < 2:
+    if count < 2 or long == x.ndim - 1:  # pieces of columns are no faster
         return None
     before = (slice(None),) * long
     parts: list[Any] = [None] * count
@@ -104,7 +98,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
         return _counted(a, axis)
     if (
         type(a) is np.ndarray
-        and a.dtype.kind in "biufc"
+        and a.dtype.kind in "iufc"  # of truths NumPy counts many at once
         and a.size >= LEAST
         and a.flags.c_contiguous
     ):
@@ -117,8 +111,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
                 number * each, min((number + 1) * each, run.size), BLOCK
             ):
                 block = run[start : min(start + BLOCK, (number + 1) * each)]
-                truths = block if block.dtype == np.bool else block != 0
-                counts[number] += np.count_nonzero(truths)
+                counts[number] += np.count_nonzero(block != 0)
 
         run_slices(part, pieces, available_threads())
         return type(np.count_nonzero(np.zeros(1)))(counts.sum())
