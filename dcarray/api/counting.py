@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..array import DeviceArray
+from ..array.library import oracle
 from ..ops import indexing as picks, statistics as rows
 from . import calling
 from .calling import served
@@ -35,7 +37,12 @@ histogram_bin_edges = served(rows.HISTOGRAM_BIN_EDGES)
 _counts = served(rows.HISTOGRAM)
 
 
-@hosted(np.histogram)
+@functools.wraps(np.histogram)
+def _on_host(*arguments: Any, **keywords: Any) -> Any:
+    return oracle(rows.HISTOGRAM)(*arguments, **keywords)
+
+
+@hosted(_on_host)
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:

@@ -19,6 +19,7 @@ from ..ops.indexing import ADD_AT, GET, PUT, Slot
 from ..ops.spec import Signature
 from . import calls
 from .kept import number_of, sliced
+from .library import oracle
 from .operands import wrap
 from .state import ArrayState, is_writeable
 
@@ -26,6 +27,9 @@ __all__ = ["add_at", "get_item", "set_item"]
 
 
 _ndarray = np.ndarray
+
+LARGE = 1 << 16
+"""Elements from which the host has other ways through masks than NumPy's."""
 
 
 def get_item(x: ArrayState, key: Any) -> Any:
@@ -62,7 +66,8 @@ def get_item(x: ArrayState, key: Any) -> Any:
             return view
         return _element(x, view)
     host = x._array()
-    result = host[key]
+    large = not basic and host.size >= LARGE
+    result = oracle(GET)(host, key=key) if large else host[key]
     cls = type(x)
     # Fields of records are views too.
     shows = basic or (x.dtype.names and np.may_share_memory(result, host))
@@ -240,7 +245,13 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         value = value._array()
     elif isinstance(value, (list, tuple)):
         value = calls.as_operand(value) if _has_arrays(value) else value
-    x._writable_array()[key] = value
+    target = x._writable_array()
+    if basic or target.size < LARGE:
+        target[key] = value
+    else:
+        from ..backends.cpu.wholes.selecting import put  # only who uses it pays for it
+
+        put(target, key, value)
 
 
 def _is_itself(view: ArrayState, value: ArrayState) -> bool:

@@ -30,7 +30,16 @@ _OWN: dict[Op, Callable[..., Any]] = {
 }
 """The CPU's own way for rows; called like their oracles."""
 
-_WHOLE = frozenset({Kind.CONTRACTION, Kind.INDEXING, Kind.TRANSFORM})
+_WHOLE = frozenset(
+    {
+        Kind.CONTRACTION,
+        Kind.INDEXING,
+        Kind.SCAN,
+        Kind.SOLVER,
+        Kind.STATISTIC,
+        Kind.TRANSFORM,
+    }
+)
 """Kinds of rows among which some are whole functions of NumPy on all cores."""
 
 

@@ -237,7 +237,8 @@ def variance(
             apart = calls.elementwise(cls, ops.SUBTRACT, (x, middle))
             squares = calls.elementwise(cls, ops.SQUARE, (apart,))
             del apart
-            total = _reduced(squares, axes, keep)
+            # A sum that fuses even where its operand is small, and stores no squares.
+            total = fused(squares, SUM, axes, keep, True)
             result = _divided(total, max(count_of(x, axes) - ddof, 0))
             if root:  # in place, as NumPy does it: the strides stay
                 result = calls.elementwise(cls, ops.SQRT, (result,), out=result)
@@ -248,8 +249,3 @@ def variance(
     return through_numpy(
         x, np.std if root else np.var, axis, out, {"ddof": ddof, **given}
     )
-
-
-def _reduced(x: ArrayState, axes: tuple[int, ...], keep: bool) -> Any:
-    """A sum that fuses even where its operand is small."""
-    return fused(x, SUM, axes, keep)

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from .llvm_driver import Frame
+from .llvm_fold import write_fold
+from .llvm_pairwise import pairwise_text
 from .llvm_scalar import ScalarWriter, declarations, llvm_type
 from .plan import Fold, Home, LoopCall, Place, Plan, Segment, Start, Stride
 
-__all__ = ["NAME", "RENDERER_VERSION", "render"]
+__all__ = ["NAME", "RENDERER_VERSION", "KernelText", "render"]
 
 RENDERER_VERSION = 1
 """Part of the key of objects on disk; raise it when the text's meaning changes."""
@@ -29,14 +31,16 @@ def render(plan: Plan) -> str:
 
     It runs the steps on ``n`` elements and returns the watched flags that were raised.
     """
-    return _Kernel(plan).text()
+    return KernelText(plan).text()
 
 
 def _memory_type(dtype: np.dtype[Any]) -> str:
     return "i8" if dtype.kind == "b" else llvm_type(dtype)
 
 
-class _Kernel:
+class KernelText:
+    """The lines of a block function."""
+
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.operands = (*plan.leaves, *plan.outputs)
@@ -45,6 +49,7 @@ class _Kernel:
         self.total = "%total" if plan.rowwise else "%n"
         self.lines: list[str] = []
         self.asked = plan.asked()
+        self.functions: list[str] = []
         self.loops = 0
         self.count = 0
 
@@ -92,15 +97,15 @@ class _Kernel:
             self._segment(segment)
         self.put("ret i32 0", "}")
         body = "\n".join(self.lines)
-        return "\n".join([body, *declarations(body), *self._metadata()]) + "\n"
+        return "\n".join([body, *declarations(body), *self._rest()]) + "\n"
 
-    def _metadata(self) -> list[str]:
+    def _rest(self) -> list[str]:
         # Iterations are independent: that is what elementwise means.
         lines = ["!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}']
         lines.extend(
             f"!{k + 2} = distinct !{{!{k + 2}, !1}}" for k in range(self.loops)
         )
-        return lines
+        return [*self.functions, *lines]
 
     def _prologue(self) -> None:
         most = 3
@@ -351,62 +356,13 @@ class _Kernel:
         self._loop(step.entry, arguments, self.total)
 
     def _fold(self, step: Fold) -> None:
-        """Call a loop so that it reduces the block, run by run."""
-        size = step.dtype.itemsize
-        source = self._address(step.source)
+        """Reduce the block, run by run."""
         self.word(Frame.RUN, "%run.given")
         self.word(Frame.ADVANCE, "%advance")
-        self.put(
-            "%run.whole = icmp eq i64 %run.given, 0",
-            f"%run = select i1 %run.whole, i64 {self.total}, i64 %run.given",
-            "br label %fold.enter",
-            "fold.enter:",
-            "br label %fold",
-            "fold:",
-            "%done = phi i64 [ 0, %fold.enter ], [ %done.next, %fold.end ]",
-            f"%result = phi ptr [ %p{len(self.operands) - 1}, %fold.enter ], "
-            "[ %result.next, %fold.end ]",
-            f"%read = mul i64 %done, {size}",
-            f"%from = getelementptr i8, ptr {source}, i64 %read",
-        )
-        each = str(size)
-        if step.start is None:
-            rows = [("%result", each), ("%from", each), ("%result", each)]
-            self._loop(step.entry, rows, "%run")
-        elif step.start is Start.MINUS_ZERO:
-            # The one number that changes no sum: -0 + x is x, also for x = -0.
-            part = "float" if size == 4 or step.dtype.char == "F" else "double"
-            self.put(f"store {part} -0.0, ptr %result")
-            if step.dtype.kind == "c":
-                self.put(
-                    f"%imaginary = getelementptr {part}, ptr %result, i64 1",
-                    f"store {part} -0.0, ptr %imaginary",
-                )
-            rows = [("%result", "0"), ("%from", each), ("%result", "0")]
-            self._loop(step.entry, rows, "%run")
-        else:
-            kind = f"i{8 * size}, ptr"
-            align = f"align {step.dtype.alignment}"
-            self.put(
-                f"%first = load {kind} %from, {align}",
-                f"store i{8 * size} %first, ptr %result, {align}",
-                f"%others = getelementptr i8, ptr %from, i64 {size}",
-                "%fewer = sub i64 %run, 1",
-                "%several = icmp sgt i64 %fewer, 0",
-                "br i1 %several, label %fold.rest, label %fold.end",
-                "fold.rest:",
-            )
-            rows = [("%result", "0"), ("%others", each), ("%result", "0")]
-            self._loop(step.entry, rows, "%fewer")
-        self.put(
-            "br label %fold.end",
-            "fold.end:",
-            "%done.next = add i64 %done, %run",
-            "%result.next = getelementptr i8, ptr %result, i64 %advance",
-            f"%fold.more = icmp slt i64 %done.next, {self.total}",
-            "br i1 %fold.more, label %fold, label %fold.out",
-            "fold.out:",
-        )
+        if step.start is Start.PAIRWISE:
+            self.functions.append(pairwise_text(llvm_type(step.dtype)))
+        source, result = self._address(step.source), f"%p{len(self.operands) - 1}"
+        write_fold(step, source, result, self.total, self.put, self._loop)
 
     def _loop(self, entry: int, arguments: list[tuple[str, str]], length: str) -> None:
         for k, (pointer, stride) in enumerate(arguments):

@@ -98,6 +98,8 @@ class Start(enum.Enum):
 
     MINUS_ZERO = "minus zero"
     FIRST = "first element"
+    PAIRWISE = "pairwise"
+    """The sum is that of `llvm_pairwise`, not of a loop of NumPy's."""
 
 
 @dataclass(frozen=True, slots=True)

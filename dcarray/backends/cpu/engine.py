@@ -259,28 +259,6 @@ def _addresses_agree() -> bool:
     return all(data_address(array) == array.ctypes.data for array in arrays)
 
 
-@lru_cache(1)
-def yield_function() -> int:
-    """Address of ``sched_yield``, or 0 where there is none."""
-    try:
-        found = ctypes.CDLL(None).sched_yield
-    except (OSError, AttributeError, TypeError):
-        return 0
-    return ctypes.cast(found, ctypes.c_void_p).value or 0
-
-
-@lru_cache(1)
-def core_function() -> Callable[[], int] | None:
-    """``sched_getcpu``, where threads can be kept from a core; None elsewhere."""
-    if not hasattr(os, "sched_setaffinity"):
-        return None
-    try:
-        found: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
-    except (OSError, AttributeError, TypeError):
-        return None
-    return found
-
-
 # ------------------------------------------------------------------------------ flags
 _FLAGS = {  # NumPy's bits 1 divide, 2 overflow, 4 underflow, 8 invalid, as in fenv.h
     "x86_64": (4, 8, 16, 1),

@@ -13,6 +13,7 @@ import numpy as np
 from ...config import current, logger
 from ...ops.program import Program
 from ...render.llvm import render
+from ...render.llvm_columns import render_columns
 from ...render.llvm_driver import MAX_AXES, MAX_OPERANDS
 from ...render.plan import Stride
 from ..base import Raised
@@ -232,8 +233,9 @@ class Executable:
                     classes[leaves:],
                     (False,) * len(slots),
                     slots,
-                    rowwise,
+                    rowwise or kind == "columns",
                     (loop, kind),
+                    name=ufunc.__name__,
                 )
             self._built[key] = built
         return self._built[key]
@@ -340,8 +342,10 @@ class Executable:
         rowwise: bool,
         fold: tuple[Loop, FoldKind] | None = None,
         block: int = 0,
+        name: str = "",
     ) -> Built | None:
-        """A kernel; a strict one (see `_strictly`) if the ``block`` is given."""
+        """A kernel; a strict one (see `_strictly`) if the ``block`` is given.  ``name``
+        is that of the ufunc that a fold is of."""
         strict = block > 0
         if strict not in self._sketches:
             self._sketches[strict] = sketch_of(self.program, strict)
@@ -354,8 +358,11 @@ class Executable:
         machine = None if plan is None else engine()
         if plan is None or machine is None:
             return None
+        text = render_columns(plan, name) if kind == "columns" else render(plan)
+        if text is None:
+            return None
         try:
-            kernel = machine.kernel(render(plan), label=self.program.describe())
+            kernel = machine.kernel(text, label=self.program.describe())
         except RuntimeError as error:
             if current().validate:
                 raise

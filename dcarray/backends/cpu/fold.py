@@ -11,7 +11,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from ...config import current
 from ...render.plan import Start
 from .engine import data_address
 from .execute import Executable, is_narrow
-from .geometry import Geometry, geometry_of
+from .geometry import Geometry, geometry_of, view_through
 from .interpreter import Recorder, watching
 from .launch import Bound, block_edges
 from .pairwise import branches, join_branches
-from .rules import identity_of, is_any_order, is_doubtful, is_pairwise
+from .rules import has_minus_zero, identity_of, is_any_order, is_doubtful, is_pairwise
+from .same_loops import sums_agree
 from .team import drive_all
 from .threads import available_threads, cut
 
@@ -34,6 +35,15 @@ Shape = tuple[int, ...]
 
 NARROW = 512
 """Columns that are not worth being shared among threads."""
+
+FEW = 64
+"""Blocks that are looked at one by one for the signs of their zeros."""
+
+SEVERAL = 64
+"""Columns from which several rows are combined at a time."""
+
+WIDEST = 4096
+"""Columns whose results stay in the cache."""
 
 
 def fold_inside(
@@ -78,7 +88,10 @@ def fold_inside(
     ):
         return False  # what is stored cannot be computed again
     target = as_walked(fold.walk, reduced)
-    return bool(fold.launch(addresses, scalars, target, watch, recorder))
+    assert executable.program.reduction is not None
+    slot = executable.program.reduction.slot
+    source = inputs[slot] if slot < len(inputs) else None
+    return bool(fold.launch(addresses, scalars, target, watch, recorder, source))
 
 
 def walk_of(
@@ -172,6 +185,7 @@ class _Runs:
         target: HostArray,
         watch: int,
         recorder: Recorder,
+        source: HostArray | None = None,
     ) -> bool:
         parts = np.empty(self.parts, self.dtype)
         addresses.append(data_address(parts))
@@ -187,10 +201,21 @@ class _Runs:
                 parts = join_branches(parts)[..., np.newaxis]
             # NumPy, too, begins with the identity where there is one: 0 + -0 is 0.
             result = self.ufunc.reduce(parts, axis=-1, dtype=self.dtype)
-        if divided and is_doubtful(self.ufunc, result):
+        doubtful = divided and is_doubtful(self.ufunc, result)
+        if doubtful and (source is None or self._has_minus_zero(source, parts)):
             return False
         np.copyto(target, result.reshape(target.shape))
         return True
+
+    def _has_minus_zero(self, source: HostArray, parts: HostArray) -> bool:
+        """Whether some of the zeros that are the result are negative."""
+        if parts.ndim > 1 or len(self.walk.shape) > 1:
+            return has_minus_zero(source)
+        zeros = np.flatnonzero(parts == 0)
+        if len(zeros) > FEW:
+            return has_minus_zero(source)
+        run, edges = view_through(self.walk, source), self.bound.blocks
+        return any([has_minus_zero(run[edges[k] : edges[k + 1]]) for k in zeros])
 
 
 def _runs(
@@ -205,6 +230,8 @@ def _runs(
     if ufunc is np.multiply and dtype.kind == "c":
         return None  # 1 * x first: with an infinite part that is not x * 1
     start = Start.MINUS_ZERO if pairwise else Start.FIRST
+    if pairwise and sums_agree(dtype):
+        start = Start.PAIRWISE
     *outer, length = walk.shape
     size = dtype.itemsize
     zeros = (0,) * len(walk.shape)
@@ -280,6 +307,7 @@ class _Rows:
         target: HostArray,
         watch: int,
         recorder: Recorder,
+        source: HostArray | None = None,
     ) -> bool:
         *outer, _, length = self.walk.shape
         result = np.full((*outer, length), self.identity, self.dtype)
@@ -310,6 +338,10 @@ def _rows(
         steps.append(steps[-1] * number)
     kept = tuple(reversed(steps[1:]))
     whole = _extended(walk, walk.shape, list(walk.strides), (*kept, 0, size))
+    if length >= SEVERAL and executable.fold_block(ufunc, whole, "columns"):
+        width = max(SEVERAL, -(-length // (threads * 16)) * 16)
+        width = min(WIDEST, length, width)
+        return _pieces(executable, ufunc, walk, kept, width, "columns", threads)
     block = executable.fold_block(ufunc, whole, "rows")
     if block == 0:
         return None
@@ -339,6 +371,27 @@ def _rows(
     width = min(block, length)
     if length > NARROW:
         width = min(width, max(NARROW // 2, -(-length // (4 * threads * 64)) * 64))
+    return _pieces(executable, ufunc, walk, kept, width, "rows", threads)
+
+
+def _pieces(
+    executable: Executable,
+    ufunc: np.ufunc,
+    walk: Geometry,
+    kept: Shape,
+    width: int,
+    kind: Literal["rows", "columns"],
+    threads: int,
+) -> _Rows | None:
+    """Columns of the result in pieces that threads share.
+
+    ``kept`` are the strides of the result along the outer axes.
+    """
+    reduction = executable.program.reduction
+    assert reduction is not None
+    dtype = reduction.dtype
+    *outer, rows, length = walk.shape
+    size = dtype.itemsize
     pieces = []
     for first, columns in ((0, width), (length // width * width, length % width)):
         if columns == 0:
@@ -350,11 +403,14 @@ def _rows(
         ]
         last = (*kept, columns * size, 0, size)
         part = _extended(walk, shape, leaves, last)
-        bound = executable.bind_fold(ufunc, part, "rows", array("q", (0, columns)))
+        each, edges = rows, array("q", (0, columns))
+        if kind == "columns":
+            each, edges = 1, array("q", (0, rows))
+        bound = executable.bind_fold(ufunc, part, kind, edges)
         if bound is None:
             return None
         groups = math.prod(outer) * count
-        slices = _slices(executable, walk, groups, rows, threads)
+        slices = _slices(executable, walk, groups, each, threads)
         skips = (*(first * row[-1] for row in walk.strides), first * size)
         pieces.append(_Columns(bound, slices, skips))
-    return _Rows(walk, tuple(pieces), identity, dtype, threads)
+    return _Rows(walk, tuple(pieces), identity_of(ufunc, dtype), dtype, threads)

@@ -106,7 +106,7 @@ class Bound:
             inner = [row[-2] for row in geometry.strides]
         if edges is None:
             edges = block_edges(length, block)
-        self._blocks = edges
+        self.blocks = edges
         self._lengths = array("q", tuple(outer) or (1,))
         self._steps = array(
             "q",

@@ -28,7 +28,7 @@ from .sketch import Sketch, is_inlined_fast
 __all__ = ["FoldKind", "plan_for"]
 
 DType = np.dtype[Any]
-FoldKind: TypeAlias = "Start | Literal['rows']"
+FoldKind: TypeAlias = "Start | Literal['rows', 'columns']"
 
 CACHE_BYTES = 1 << 14
 """What the buffers of a block and the operands that pass by may fill together.  Half of
@@ -56,7 +56,7 @@ def plan_for(
     buffered : sequence of bool
         For each output whether it may be stored only once the block is known to be
         good.
-    fold : Start or "rows", optional
+    fold : Start, "rows" or "columns", optional
         The slot of the program's reduction is reduced on the way, see `Fold`, into
         one more operand; the loop that does it is the last of the table.
     rowwise : bool
@@ -123,7 +123,7 @@ class _Planner:
         program = self.program
         if any(slot < self.first for slot in self.slots):
             return None
-        if 0 <= self.folded < self.first:
+        if 0 <= self.folded < self.first and not self._folds_leaf():
             return None
         for number in range(len(program.leaves)):
             self.places[number] = Place(Home.LEAF, number)
@@ -145,7 +145,7 @@ class _Planner:
         if self.fold is not None:
             slot = self.folded
             targets.append((self.dtypes[slot], Stride.CONTIGUOUS))
-            start = None if self.fold == "rows" else self.fold
+            start = self.fold if isinstance(self.fold, Start) else None
             entry = len(self.sketch.loops)
             steps.append(Fold(entry, self.places[slot], self.dtypes[slot], start))
         passing = [*program.leaves, *outputs]
@@ -160,6 +160,13 @@ class _Planner:
             block or _block_length(weight, len(steps)),
             self.rowwise,
         )
+
+    def _folds_leaf(self) -> bool:
+        """Whether a stored operand is reduced, which a loop finds where it lies."""
+        leaves = self.leaf_strides
+        if self.rowwise and self.fold != "columns":
+            return False  # loops are called on all rows in one piece
+        return self.folded < len(leaves) and leaves[self.folded] is Stride.CONTIGUOUS
 
     def _called(self) -> set[int]:
         """Slots that a loop reads or writes."""

@@ -22,7 +22,13 @@ from .fold import fold_inside
 from .geometry import geometry_of, view_through
 from .interpreter import Recorder, watching
 from .pairwise import branches, join_branches
-from .rules import is_any_order, is_doubtful, is_pairwise, reduction_ufunc
+from .rules import (
+    has_minus_zero,
+    is_any_order,
+    is_doubtful,
+    is_pairwise,
+    reduction_ufunc,
+)
 from .threads import available_threads, run_slices
 
 __all__ = ["launch_reduction", "reduce"]
@@ -31,6 +37,9 @@ HostArray = np.ndarray[Any, Any]
 
 THREADED = 1 << 17
 """Elements from which a reduction of stored values is split among threads."""
+
+_SILENT = frozenset((np.maximum, np.minimum, np.fmax, np.fmin))
+"""A NaN is no reason for a flag to NumPy, whatever the processor says."""
 
 WIDE = 512
 """Columns that are worth a call for each row; and bytes that only rows are apart."""
@@ -70,24 +79,31 @@ def launch_reduction(
     recorder.node = len(program.nodes)
     slot = reduction.slot
     raised: Sequence[Raised] = ()
-    if slot < len(inputs) and not outputs:
+    stored = slot < len(inputs) and not outputs
+    seen = 0 if stored and ufunc in _SILENT else watch
+    if (
+        ufunc is not None
+        and order is not None
+        and 0 not in shape
+        and not (stored and inputs[slot].size < THREADED)
+    ):
+        if fold_inside(
+            executable,
+            ufunc,
+            shape,
+            inputs,
+            scalars,
+            outputs,
+            reduced,
+            order,
+            seen,
+            recorder,
+        ):
+            return merged([recorder.found])
+        recorder.found.clear()
+    if stored:
         source = inputs[slot]
     else:
-        if ufunc is not None and order is not None and 0 not in shape:
-            if fold_inside(
-                executable,
-                ufunc,
-                shape,
-                inputs,
-                scalars,
-                outputs,
-                reduced,
-                order,
-                watch,
-                recorder,
-            ):
-                return merged([recorder.found])
-            recorder.found.clear()
         source, raised = _stored(
             executable, pool, shape, inputs, scalars, outputs, order, watch
         )
@@ -199,7 +215,7 @@ def _reduce_in_parts(
     share(branch, len(parts))
     result = np.empty(target.shape, dtype)
     _join(ufunc, parts, result)
-    if is_doubtful(ufunc, result):
+    if is_doubtful(ufunc, result) and has_minus_zero(source):
         return False
     np.copyto(target, result)
     return True

@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .threads import available_threads, run_slices
+
 __all__ = [
+    "has_minus_zero",
     "identity_of",
     "is_any_order",
     "is_doubtful",
@@ -15,6 +18,9 @@ __all__ = [
 ]
 
 DType = np.dtype[Any]
+
+SHARED = 1 << 17
+"""Elements that threads look through together."""
 
 _UFUNCS = {
     "sum": np.add,
@@ -58,6 +64,24 @@ def is_doubtful(ufunc: np.ufunc, result: np.ndarray[Any, Any]) -> bool:
     return (
         result.dtype.kind == "f" and ufunc is not np.add and bool((result == 0).any())
     )
+
+
+def has_minus_zero(x: np.ndarray[Any, Any]) -> bool:
+    """Whether a float is a negative zero, the least of all numbers in its bits."""
+    whole = x.view(f"i{x.itemsize}")
+    axis = max(range(x.ndim), key=lambda k: x.shape[k])
+    length = x.shape[axis]
+    threads = available_threads() if x.size >= SHARED else 1
+    count = min(length, 4 * threads) if threads > 1 else 1
+    least = np.empty(count, whole.dtype)
+    before = (slice(None),) * axis
+
+    def part(number: int) -> None:
+        piece = slice(length * number // count, length * (number + 1) // count)
+        least[number] = whole[(*before, piece)].min()
+
+    run_slices(part, count, threads)
+    return bool(least.min() == np.iinfo(whole.dtype).min)
 
 
 def identity_of(ufunc: np.ufunc, dtype: DType) -> Any:

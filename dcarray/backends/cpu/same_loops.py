@@ -1,4 +1,4 @@
-"""Which functions `llvm_elementary` spells as NumPy's loops on this processor do.
+"""Which functions are spelled in LLVM as NumPy's loops on this processor do them.
 
 NumPy has several loops for a function and takes one by the processor's features.  The
 bits that it gives for a sample of inputs tell which one it took.
@@ -6,7 +6,9 @@ bits that it gives for a sample of inputs tell which one it took.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import operator
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy as np
 
 from ...render.llvm_elementary import ELEMENTARY
 
-__all__ = ["can_inline"]
+__all__ = ["can_inline", "sums_agree"]
 
 _DIGESTS = {
     (
@@ -42,3 +44,26 @@ def digest_of(ufunc: np.ufunc, dtype: np.dtype[Any]) -> str:
         found = ufunc(x.astype(dtype))
     found[np.isnan(found)] = np.nan  # with one sign and payload
     return hashlib.sha256(found.astype(dtype.newbyteorder("<")).tobytes()).hexdigest()
+
+
+@lru_cache
+def sums_agree(dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy adds up contiguous floats as `llvm_pairwise` does."""
+    if dtype.char not in "fd":
+        return False
+    x = (np.arange(1003) * 0.7310585 % 1 - 0.3).astype(dtype)
+    return all(np.add.reduce(x[k:]) == _pairwise(x[k:]) for k in (0, 505, 747, 998))
+
+
+def _pairwise(x: np.ndarray[Any, Any]) -> Any:
+    length = len(x)
+    if length > 128:
+        half = length // 2
+        half -= half % 8
+        return _pairwise(x[:half]) + _pairwise(x[half:])
+    total = x.dtype.type(-0.0)
+    whole = length - length % 8
+    if whole:
+        r = functools.reduce(np.add, x[:whole].reshape(-1, 8))
+        total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
+    return functools.reduce(operator.add, x[whole:], total)

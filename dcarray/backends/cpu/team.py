@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 
 from ...render.llvm_team import MAILBOX_WORDS
-from .engine import Engine, core_function, engine, yield_function
+from .cores import Elsewhere, yield_function
+from .engine import Engine, engine
 from .launch import Bound, scratch_memory
 
 __all__ = ["drive_all", "run_together"]
@@ -42,7 +43,7 @@ class _Team:
         self._lock = threading.Lock()
         self._bells: list[SimpleQueue[None]] = []
         self._threads: list[threading.Thread] = []
-        self._core = -1
+        self._elsewhere = Elsewhere()
         self._room = 64
         self._recess = 0
         self._penalty = 4
@@ -68,7 +69,6 @@ class _Team:
                 return number
             self._bells.append(bell)
             self._threads.append(thread)
-            self._core = -1
         return helpers
 
     def _serve(self, box: int, bell: SimpleQueue[None]) -> None:
@@ -82,25 +82,6 @@ class _Team:
         for number, bell in enumerate(self._bells):
             if asleep >> number & 1:
                 bell.put(None)
-
-    def _part(self) -> None:
-        """Keep the helpers from the core of the launching thread.
-
-        Linux likes to wake a thread where the one runs that wakes it, and leaves the
-        two there to take turns, for a hundred launches and more.
-        """
-        core = core_function()
-        here = core() if core is not None else -1
-        if here == self._core:
-            return
-        self._core = here
-        cores = os.sched_getaffinity(0) - {here}
-        for thread in self._threads:
-            try:
-                if cores and thread.native_id is not None:
-                    os.sched_setaffinity(thread.native_id, cores)
-            except OSError:  # then it runs where it likes
-                pass
 
     def _judge(self, slow: bool, waited: int, seconds: float) -> None:
         """Where others want the cores as well, a helper without a core makes everybody
@@ -132,7 +113,7 @@ class _Team:
         try:
             count = len(edges) - 1
             helpers = self._grow(min(threads, count) - 1)
-            self._part()
+            self._elsewhere.keep(self._threads)
             reached = array("q", edges[1:])
             control = array(
                 "q",

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from ...config import current
+from .cores import Elsewhere
 
 __all__ = ["available_threads", "cut", "run_slices"]
 
@@ -117,23 +118,25 @@ class _Team:
     def __init__(self) -> None:
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._lock = threading.Lock()
-        self._size = 0
+        self._threads: list[threading.Thread] = []
+        self._elsewhere = Elsewhere()
 
     def call(self, job: _Job, helpers: int) -> None:
         """Offer ``job`` to so many helpers."""
-        if self._size < helpers:
+        if len(self._threads) < helpers:
             with self._lock:
-                while self._size < helpers:
-                    name = f"dcarray-cpu-{self._size + 1}"
+                while len(self._threads) < helpers:
+                    name = f"dcarray-cpu-{len(self._threads) + 1}"
                     thread = threading.Thread(
                         target=self._serve, name=name, daemon=True
                     )
                     try:
                         thread.start()
                     except RuntimeError:  # no more threads: fewer will do
-                        helpers = self._size
+                        helpers = len(self._threads)
                         break
-                    self._size += 1
+                    self._threads.append(thread)
+        self._elsewhere.keep(self._threads)
         for _ in range(helpers):
             self._jobs.put(job)
 
