@@ -18,7 +18,7 @@ from ..lazy.route import auto_devices
 from ..ops import elementwise as ops
 from ..ops.contraction import MATMUL
 from ..ops.spec import Op
-from .calls import device_of, elementwise, library, wrap, write
+from .calls import device_of, elementwise, library, wrap
 from .choice import runs_at_once
 from .quick import (
     SCALARS,
@@ -27,6 +27,7 @@ from .quick import (
     updated_on_device,
 )
 from .state import ArrayState, is_writeable, of_host
+from .updating import update
 
 __all__ = ["Operators"]
 
@@ -160,7 +161,7 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     elif x._device.is_named and not x._locked:
         value = updated_on_device(op, x, other)
         if value is not None:
-            write(x, value)
+            update(x, value, other)
             return x
     if _refuses(other):
         return NotImplemented

@@ -22,6 +22,12 @@ cpdef at_once(cls, function, tuple operands)
 
 cpdef record_on_device(op, ArrayState x, other)
 
+@cython.locals(form=Form)
+cpdef Value updated_on_device(op, ArrayState x, other)
+
+@cython.locals(array=ArrayState)
+cdef tuple _learned(op, ArrayState x, other)
+
 @cython.locals(first=Value, second=Value, form=Form, right=ArrayState)
 cdef tuple _known_on_device(op, ArrayState x, other)
 

@@ -178,15 +178,46 @@ def record_on_device(op: Op, x: Any, other: Any) -> Any:
 
 
 def updated_on_device(op: Op, x: Any, other: Any) -> Value | None:
-    """The same for an operator in place, if the result lies as ``x`` does."""
-    known = _known_on_device(op, x, other)
+    """The same for an operator in place, if the result has the shape and dtype of
+    ``x``; gone for the first time, too."""
+    known = _known_on_device(op, x, other) or _learned(op, x, other)
     if known is None:
         return None
     form, sources = known
-    if len(form.outputs) > 1 or form.outputs[0] is not x._view:
+    if len(form.outputs) > 1:
+        return None
+    view = form.outputs[0]
+    shown = x._view
+    if view is not shown and (view[0].shape != shown[0].shape or view[1] != shown[1]):
         return None
     mask = max(capture(), 0)
     return written_one(form, sources, x._device, mask, user_place())
+
+
+def _learned(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
+    """`_known_on_device` from now on."""
+    kind: Any = type(other)
+    if kind is type(x):
+        array = other
+        if array._device is not x._device:
+            return None
+        kind = array._view
+    elif kind is not float and kind is not int and kind not in SCALARS:
+        return None
+    if kind is None or x._view is None:
+        return None
+    key = [op, x._view, kind]
+    form = _form(op, (x, other), key, True)
+    if form is None:
+        return None
+    for _, dtype in form.outputs:
+        check_dtype(dtype, x._device)
+    form.device = x._device
+    if len(_on_devices) > 1 << 14:
+        forget()
+        _on_devices.clear()
+    _on_devices[tuple(key)] = form
+    return _known_on_device(op, x, other)
 
 
 def _known_on_device(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
