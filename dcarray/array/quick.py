@@ -18,9 +18,9 @@ from ..lazy.callers import Place, user_place
 from ..lazy.counting import within_bounds
 from ..lazy.errstate import IMMEDIATE, capture
 from ..lazy.execute import evaluate
-from ..lazy.graph import Form, Value, View
+from ..lazy.graph import Form, State, Value, View
 from ..lazy.record import as_scalar, converted, form_of, written, written_one
-from ..ops.elementwise import POWER
+from ..ops.elementwise import CAST, POWER
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
 from .choice import is_choosy
@@ -30,6 +30,7 @@ from .state import ArrayState, check_dtype, of_host, showing
 __all__ = [
     "SCALARS",
     "at_once",
+    "element_of",
     "finish",
     "record_on_device",
     "record_quickly",
@@ -39,6 +40,7 @@ __all__ = [
 Array = TypeVar("Array", bound=ArrayState)
 
 _ndarray = np.ndarray
+_STORED = State.STORED
 
 SCALARS = frozenset({complex, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")})
 """Types of numbers, beside int and float, that NumPy and the graph take as they are."""
@@ -128,6 +130,10 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
             view = array._view
         else:
             value = binding._value or binding.value
+        if value.expr is not None and device.is_named:
+            element = element_of(value, view)
+            if element is not None:
+                value, view = element
         buffer = value.buffer
         if buffer is not None and buffer._sharer is not None and buffer.is_shared:
             return None
@@ -194,6 +200,21 @@ def updated_on_device(op: Op, x: Any, other: Any) -> Value | None:
     return written_one(form, sources, x._device, mask, user_place())
 
 
+def element_of(value: Value, view: Any) -> tuple[Value, View] | None:
+    """What a pending element is a copy of, and how that is seen: it can be read where
+    it is, for who writes there has what reads it run before."""
+    expr = value.expr
+    if expr is None or view is not value.view or view[0].shape:
+        return None
+    form = expr.form
+    if form.op is not CAST:
+        return None
+    source, seen = expr.sources[0], form.inputs[0]
+    if seen is None or seen[1] is not view[1] or source.state != _STORED:
+        return None
+    return source, seen
+
+
 def _learned(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
     """`_known_on_device` from now on."""
     kind: Any = type(other)
@@ -202,11 +223,18 @@ def _learned(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
         if array._device is not x._device:
             return None
         kind = array._view
+        element = element_of(array._binding._value, kind)
+        if element is not None:
+            kind = element[1]
     elif kind is not float and kind is not int and kind not in SCALARS:
         return None
-    if kind is None or x._view is None:
+    shown = x._view
+    if kind is None or shown is None:
         return None
-    key = [op, x._view, kind]
+    element = element_of(x._binding._value, shown)
+    if element is not None:
+        shown = element[1]
+    key = [op, shown, kind]
     form = _form(op, (x, other), key, True)
     if form is None:
         return None
@@ -224,21 +252,31 @@ def _known_on_device(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
     device: Device = x._device
     cls = type(x)
     first = x._binding._value
+    shown = x._view
+    if first.expr is not None:
+        element = element_of(first, shown)
+        if element is not None:
+            first, shown = element
     sources: Any
     if type(other) is cls:
         if other._device is not device:
             return None
-        form = _on_devices.get((op, x._view, other._view))
-        if form is None or form.device is not device:
-            return None
         right = other
         second = right._binding._value
+        view = right._view
+        if second.expr is not None:
+            element = element_of(second, view)
+            if element is not None:
+                second, view = element
+        form = _on_devices.get((op, shown, view))
+        if form is None or form.device is not device:
+            return None
         buffer = second.buffer
         if buffer is not None and buffer._sharer is not None:
             return None
         sources = (first, second)
     else:
-        form = _on_devices.get((op, x._view, type(other)))
+        form = _on_devices.get((op, shown, type(other)))
         if form is None or form.device is not device:
             return None
         try:

@@ -1,9 +1,10 @@
 cimport cython
 
 from ..backends.buffer cimport Buffer
-from ..lazy.graph cimport Binding, Expr, Form, Value
+from ..lazy.graph cimport Binding, Form, Value
 from ..lazy.updating cimport store, store_copy
 from .kept cimport number_for, part_of
+from .quick cimport element_of
 from .state cimport ArrayState
 
 @cython.locals(target=Value, spare=Value, operand=ArrayState)
@@ -11,7 +12,7 @@ cpdef update(ArrayState x, Value value, other)
 
 @cython.locals(
     binding=Binding, target=Value, other=ArrayState, bound=Binding, source=Value,
-    buffer=Buffer, expr=Expr, form=Form,
+    buffer=Buffer, form=Form, element=tuple,
 )
 cpdef bint assigned(ArrayState x, key, value) except -1
 

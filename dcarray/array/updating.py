@@ -17,6 +17,7 @@ from ..ops.elementwise import CAST
 from ..ops.spec import Signature
 from .calls import write
 from .kept import number_for, part_of
+from .quick import element_of
 from .state import ArrayState
 
 __all__ = ["assigned", "update"]
@@ -78,16 +79,9 @@ def assigned(x: ArrayState, key: Any, value: Any) -> bool:
     if expr is not None and view is source.view:
         if view[0].shape == shown[0].shape and view[1] is shown[1]:
             return store(target, shown, source)
-        element = expr.form.inputs[0]
-        if (
-            not view[0].shape
-            and expr.form.op is CAST
-            and element is not None
-            and element[1] is view[1]
-            and expr.sources[0].expr is None
-        ):
-            # An element that was read of stored memory: it still is what is there.
-            source, view = expr.sources[0], element
+        element = element_of(source, view)
+        if element is not None:
+            source, view = element
     form = _copies.get((shown, view))
     if form is None:
         if (shown, view) in _copies:

@@ -189,10 +189,37 @@ def _lies_apart(leaf: View, target: View) -> bool:
             first, last = ours.span(leaf[1].itemsize)
             low, high = theirs.span(target[1].itemsize)
             known = not touches(first, last - first, low, high - low)
+            known = known or _in_other_columns(leaf, target)
         if len(_apart) > 1 << 14:
             _apart.clear()
         _apart[leaf, target] = known
     return known
+
+
+def _in_other_columns(leaf: View, target: View) -> bool:
+    """Whether both are parts of a matrix that have no column in common."""
+    pairs = [
+        [(abs(step), length) for step, length in rows if length > 1]
+        for rows in [
+            list(zip(layout.strides, layout.shape, strict=True))
+            for layout, _ in (leaf, target)
+        ]
+    ]
+    pitch = max([step for steps in pairs for step, _ in steps], default=0)
+    if not pitch:
+        return False
+    columns = []
+    for (layout, dtype), steps in zip((leaf, target), pairs, strict=True):
+        width = dtype.itemsize
+        for step, length in steps:
+            if step != pitch:
+                width += step * (length - 1)
+        low = layout.span(dtype.itemsize)[0] % pitch
+        if low + width > pitch:
+            return False
+        columns.append((low, width))
+    (first, size), (other, length) = columns
+    return not touches(first, size, other, length)
 
 
 def touches(first: int, size: int, other: int, length: int) -> bool:

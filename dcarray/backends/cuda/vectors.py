@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 import numpy as np
 
 from ..grid.views import GridView
@@ -12,7 +9,7 @@ from .kernels import vectors
 from .raw import Raw, signature
 from .rows import parts_of
 
-__all__ = ["TABLE", "product"]
+__all__ = ["product"]
 
 LEAST = 1 << 14
 """Elements of a matrix from which on the text is worth it."""
@@ -55,26 +52,6 @@ def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
     return out
 
 
-def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
-    """`numpy.matmul` of a matrix and a vector."""
-    if not isinstance(x, GridView) or not isinstance(y, GridView) or options:
-        return None
-    if x.ndim + y.ndim != 3 or 0 in (x.ndim, y.ndim):
-        return None
-    found: GridView | None = raw.call("matmul", _flat, (x, y), {})
-    return found
-
-
-def _flat(raw: Raw, x: GridView, y: GridView) -> GridView | None:
-    if x.dtype != y.dtype or x.shape[-1] != y.shape[0]:
-        return None
-    if x.ndim == 1:
-        found = product(raw, x.through(lambda a: a[None, :]), y)
-    else:
-        found = product(raw, x, y.through(lambda a: a[:, None]))
-    return None if found is None else found.through(lambda a: a.reshape(-1))
-
-
 def _along(raw: Raw, matrix: GridView, vector: GridView, out: GridView) -> None:
     count, length = matrix.shape
     offset, (step, _) = matrix.elements()
@@ -109,7 +86,3 @@ def _down(raw: Raw, matrix: GridView, vector: GridView, out: GridView) -> None:
     given = (matrix, vector, out, sums, counts)
     numbers = (length, count, step, offset, begin, part)
     raw.run(text, _DOWN, (side * parts,), vectors.THREADS, *given, *numbers)
-
-
-TABLE: Mapping[str, Callable[..., GridView | None]] = {"matmul": _matmul}
-"""Functions by the name of their rows."""
