@@ -14,8 +14,11 @@ from .state cimport ArrayState, of_host, showing
 @cython.locals(
     sources=list, key=list, array=ArrayState, binding=Binding, value=Value,
     buffer=Buffer, form=Form, named=bint, known=dict, element=tuple,
+    numbers=tuple,
 )
 cdef _quickly(op, tuple operands)
+
+cdef tuple _with_numbers(tuple operands)
 
 @cython.locals(hosts=list, array=ArrayState)
 cpdef at_once(cls, function, tuple operands)

@@ -118,7 +118,8 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
         array = x
         if array._device is not device:
             if device is not None:
-                return None
+                numbers = _with_numbers(operands)
+                return None if numbers is None else _quickly(op, numbers)
             device = array._device
         cls = kind
         binding = array._binding
@@ -168,6 +169,23 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
             check_dtype(dtype, device)
         form.device = device
     return _recorded(cls, form, given, device, mask, user_place())
+
+
+def _with_numbers(operands: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Operands on different devices, with numbers in the place of arrays of the host
+    without axes; None where there are none."""
+    given: list[Any] = []
+    changed = False
+    for x in operands:
+        if isinstance(x, ArrayState) and x._device is AUTO:
+            host = x._host
+            if host is not None and not host.ndim:
+                x = host[()]
+                if type(x) not in SCALARS:
+                    return None
+                changed = True
+        given.append(x)
+    return tuple(given) if changed else None
 
 
 def record_on_device(op: Op, x: Any, other: Any) -> Any:

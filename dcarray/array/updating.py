@@ -54,6 +54,10 @@ def assigned(x: ArrayState, key: Any, value: Any) -> bool:
     target = binding._value
     if target is None or (target.expr is not None and shown is target.view):
         return False
+    if isinstance(value, ArrayState):
+        host = value._host
+        if host is not None and not host.ndim:
+            value = host[()]
     if not isinstance(value, ArrayState):
         value = number_for(type(x), value, shown[1])
         if value is None:
@@ -70,7 +74,7 @@ def assigned(x: ArrayState, key: Any, value: Any) -> bool:
     if bound is binding:
         if view is shown:
             return True  # as Python does after ``a[1:] += b``
-        if view[0].shape == shown[0].shape:
+        if view[0].shape == shown[0].shape and view[0].offset == shown[0].offset:
             return False  # it may be turned
     buffer = source.buffer
     if buffer is not None and buffer._sharer is not None:

@@ -14,11 +14,15 @@ from .execute import evaluate
 from .graph import Expr, Form, Read, State, Value, View, acquire, release
 from .known import Found, find
 from .noting import refuse
+from .obstacles import obstacles
 from .places import Into
 from .record import form_of, read_again, written_one
 from .running import begin, run
 
 __all__ = ["store", "store_copy", "touches"]
+
+FEW = 8
+"""Operations that are done again rather than stored."""
 
 _apart: dict[tuple[View, View], bool] = {}
 """Whether each element of one view is read before the other one's is written there."""
@@ -36,7 +40,7 @@ def store(
     shown : View
         How the part that is written lies in it.
     source : Value
-        It has that shape and dtype.  An array that shows it, but nobody reads it yet.
+        It has that shape and dtype.  An array may show it, but nobody reads it yet.
     spare : Value, optional
         What ``source`` reads, and nobody else probably will: if it is pending, it need
         not be stored.
@@ -55,23 +59,40 @@ def store(
     if target.expr is not None:
         evaluate((target,))
     while True:
+        first: list[Value] = []
+        through = False
         acquire()
         try:
+            if not _can_go(target, source):
+                return False
             found = _found(target, shown, source, spare)
             if found is None:
-                return False
-            waiting = _waiting_for(target, found.values)
-            if not waiting:
-                then = None
-                if source.binding is not None and source.binding() is not None:
-                    then = _shown_later(target, shown, source)
-                    if then is None:
-                        return False
-                begin(found.stored)
-                break
+                first = obstacles(source)
+                if not first:
+                    return False
+            elif _is_read_later(found, target, shown) or _is_dear(source):
+                through = True
+            else:
+                first = _waiting_for(target, found.values)
+                if not first:
+                    then = None
+                    if source.binding is not None and source.binding() is not None:
+                        then = _shown_later(target, shown, source)
+                        if then is None:
+                            return False
+                    begin(found.stored)
+                    break
         finally:
             release()
-        evaluate(waiting)
+        evaluate(first)
+        if through:
+            if spare is not None and spare.expr is not None:
+                evaluate((spare,))
+                continue
+            evaluate((source,))
+            dtype = shown[1]
+            form = form_of(CAST, [source.view], Signature((source.dtype,), (dtype,)))
+            source = written_one(form, (source,), device, 0, user_place())
     layout, dtype = shown
     whole = shown is target.view
     if whole:
@@ -90,23 +111,26 @@ def store_copy(target: Value, shown: View, source: Value, form: Form) -> bool:
     return store(target, shown, value, source)
 
 
+def _can_go(target: Value, source: Value) -> bool:
+    """Whether the short way is there.  The caller holds the lock."""
+    buffer, expr = target.buffer, source.expr
+    return (
+        target.state == _STORED
+        and buffer is not None
+        and buffer._sharer is None
+        and source.state == _PENDING
+        and expr is not None
+        and len(expr.results) == 1
+        and (source.readers is None or _only(source, source))
+    )
+
+
 def _found(
     target: Value, shown: View, source: Value, spare: Value | None
 ) -> Found | None:
-    """The group, if it is known and can write where it has to.  The caller holds the
-    lock."""
-    buffer, expr = target.buffer, source.expr
-    if (
-        target.state != _STORED
-        or buffer is None
-        or buffer._sharer is not None
-        or source.state != _PENDING
-        or source.readers is not None
-        or expr is None
-        or len(expr.results) != 1
-    ):
-        return None
-    into = None if source.view is shown else shown
+    """The group, if it is known."""
+    expr = source.expr
+    assert expr is not None
     binding = None
     if spare is not None and spare.expr is not None:
         readers = spare.readers
@@ -116,29 +140,42 @@ def _found(
             binding = spare.binding
             spare.binding = None
     try:
-        found = find(source, source.view, None, into)
+        found = find(source, source.view, None, None if source.view is shown else shown)
     finally:
         if binding is not None and spare is not None:
             spare.binding = binding
     if found is None:
         return None
     axis = expr.form.inner_axis
-    if axis is not None and found.inner_axis != axis:
-        return None
+    return None if axis is not None and found.inner_axis != axis else found
+
+
+def _is_read_later(found: Found, target: Value, shown: View) -> bool:
+    """Whether elements of the target are read after others were written."""
+    buffer = target.buffer
+    assert buffer is not None
     views = found.plan.leaves
     for place, leaf in enumerate(found.leaves):
         read = leaf.buffer
         if read is buffer:
             if views[place] is not shown and not _lies_apart(views[place], shown):
-                return None
+                return True
         # Memory of outsiders may overlap without being known as the same buffer.
         elif read is None or (
             read.root is not None
             and buffer.root is not None
             and touches(read.start, read.nbytes, buffer.start, buffer.nbytes)
         ):
-            return None
-    return found
+            return True
+    return False
+
+
+def _is_dear(source: Value) -> bool:
+    """Whether an array shows a value that was computed before for other memory, and
+    would take longer again than a copy."""
+    expr = source.expr
+    assert expr is not None
+    return source.readers is not None and expr.nodes > FEW and source.is_bound()
 
 
 def _only(target: Value, source: Value) -> bool:
