@@ -8,6 +8,7 @@ import numpy as np
 
 from ..backends.registry import when_removed
 from ..dtypes import DType, is_recordable
+from ..layout import Layout
 from ..lazy.callers import user_place
 from ..lazy.graph import Form, View
 from ..lazy.record import form_of, written_one
@@ -26,7 +27,7 @@ __all__ = [
 
 HostArray = np.ndarray[Any, Any]
 
-MOST_PARTS, MOST_NUMBERS = 1 << 14, 256
+MOST_PARTS, MOST_NUMBERS = 1 << 16, 256
 
 _parts: dict[tuple[Any, ...], View] = {}
 """By how the array lies, and the key."""
@@ -58,9 +59,34 @@ def part_of(x: ArrayState, key: Any) -> View:
 
 
 def _view_of(x: ArrayState, key: Any) -> View:
-    view = basic_view(x, key)._view
-    assert view is not None
-    return view
+    layout, dtype = x._read()[1:]
+    part = _part(layout, key)
+    view = basic_view(x, key) if part is None else x._sibling(part, dtype)
+    assert view._view is not None
+    return view._view
+
+
+def _part(layout: Layout, key: Any) -> Layout | None:
+    """How a part lies, by the rules of NumPy's; None where NumPy says what is wrong, or
+    where nothing lies."""
+    lengths, strides = list(layout.shape), list(layout.strides)
+    offset, axis = layout.offset, 0
+    for item in key if type(key) is tuple else (key,):
+        if axis == len(lengths):
+            return None
+        length, step = lengths[axis], strides[axis]
+        if type(item) is int and -length <= item < length:
+            offset += step * (item if item >= 0 else item + length)
+            del lengths[axis], strides[axis]
+        elif type(item) is slice and item.step != 0:
+            start, stop, stride = item.indices(length)
+            offset += step * start
+            lengths[axis] = len(range(start, stop, stride))
+            strides[axis] = step * stride
+            axis += 1
+        else:
+            return None
+    return None if 0 in lengths else Layout(tuple(lengths), tuple(strides), offset)
 
 
 def basic_view(x: ArrayState, key: Any) -> ArrayState:

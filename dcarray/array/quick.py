@@ -156,7 +156,7 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
         if form is None:
             return None
         if named or form.plain:
-            if len(known) > 1 << 14:
+            if len(known) > 1 << 16:
                 forget()
                 known.clear()
             known[name] = form
@@ -259,7 +259,7 @@ def _learned(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
     for _, dtype in form.outputs:
         check_dtype(dtype, x._device)
     form.device = x._device
-    if len(_on_devices) > 1 << 14:
+    if len(_on_devices) > 1 << 16:
         forget()
         _on_devices.clear()
     _on_devices[tuple(key)] = form

@@ -90,7 +90,7 @@ def assigned(x: ArrayState, key: Any, value: Any) -> bool:
     if form is None:
         if (shown, view) in _copies:
             return False
-        if len(_copies) > 1 << 14:
+        if len(_copies) > 1 << 16:
             _copies.clear()
         form = _copies[shown, view] = _copy(shown, view)
         if form is None:

@@ -21,7 +21,7 @@ from .route import Usual
 
 __all__ = ["MOST", "Plan", "planned"]
 
-MOST = 1 << 14
+MOST = 1 << 16
 """Kinds that are remembered."""
 
 

@@ -227,7 +227,7 @@ def _lies_apart(leaf: View, target: View) -> bool:
             low, high = theirs.span(target[1].itemsize)
             known = not touches(first, last - first, low, high - low)
             known = known or _in_other_columns(leaf, target)
-        if len(_apart) > 1 << 14:
+        if len(_apart) > 1 << 16:
             _apart.clear()
         _apart[leaf, target] = known
     return known

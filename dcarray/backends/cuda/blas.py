@@ -71,7 +71,7 @@ WORKSPACE = 32 << 20
 MOST_CALLS = 64
 """Of one product, whose stacks do not lie evenly."""
 
-MOST_PLANS = 1 << 13
+MOST_PLANS = 1 << 15
 
 INT = 1 << 31
 
