@@ -18,7 +18,10 @@ import numpy as np
 from ...config import current
 from ...errors import LaunchError
 from ...layout import Layout
+from ...ops.elementwise import CAST
+from ...ops.program import Inner, Node, Program
 from ..base import Start
+from ..grid.programs import GridExecutable
 from ..grid.views import GridView
 from . import vectors
 from .driver import runtime
@@ -379,14 +382,45 @@ def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
         return None
     blas = raw.backend._blas
     if len(first) > 1 and len(second) > 1:
-        return blas.product(x, y)
+        return blas.product(x, y) or _product_of_copies(raw, x, y)
     shape = (*first[:-1], *second[:-2], *(second[-1:] if len(second) > 1 else ()))
     if len(first) == 1:
         x = x.through(lambda a: a[None, :])
     if len(second) == 1:
         y = y.through(lambda a: a[:, None])
-    found = blas.product(x, y)
+    found = blas.product(x, y) or _product_of_copies(raw, x, y)
     return None if found is None else found.through(lambda a: a.reshape(shape))
+
+
+def _product_of_copies(raw: Raw, x: GridView, y: GridView) -> GridView | None:
+    """``x @ y`` of matrices that cuBLAS cannot have as they lie, reversed ones say."""
+    if x.ndim > 2 or y.ndim > 2 or x.dtype.name not in KINDS:
+        return None
+    given = []
+    for view in (x, y):
+        layout, size = view.layout, view.dtype.itemsize
+        if layout.offset % size or any([step % size for step in layout.strides]):
+            return None
+        lies = _matrix(layout.shape, layout.strides, 0, size)
+        given.append(_copied(raw, view) if lies is None else view)
+    if given[0] is x and given[1] is y:
+        return None
+    return raw.backend._blas.product(given[0], given[1])
+
+
+def _copied(raw: Raw, x: GridView) -> GridView:
+    """A C-contiguous copy."""
+    out = raw.new(x.shape, x.dtype)
+    start = raw.kept(("copy", x.dtype), _copying).prepare(x.shape, [x, out], None)
+    raw.did(start, x, out)
+    start((x.memory, out.memory), ())
+    return out
+
+
+def _copying(raw: Raw, key: tuple[str, np.dtype[Any]]) -> GridExecutable:
+    dtype = key[1]
+    node = Node(CAST, (0,), (dtype,), (Inner.CONTIGUOUS,))
+    return raw.backend.compile(Program((dtype,), (), (node,), (1,)))
 
 
 def _dot(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
