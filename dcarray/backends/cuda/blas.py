@@ -18,13 +18,11 @@ import numpy as np
 from ...config import current
 from ...errors import LaunchError
 from ...layout import Layout
-from ...ops.elementwise import CAST
-from ...ops.program import Inner, Node, Program
 from ..base import Start
-from ..grid.programs import GridExecutable
 from ..grid.views import GridView
 from . import vectors
 from .driver import runtime
+from .mapped import copied
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
@@ -402,25 +400,10 @@ def _product_of_copies(raw: Raw, x: GridView, y: GridView) -> GridView | None:
         if layout.offset % size or any([step % size for step in layout.strides]):
             return None
         lies = _matrix(layout.shape, layout.strides, 0, size)
-        given.append(_copied(raw, view) if lies is None else view)
+        given.append(copied(raw, view) if lies is None else view)
     if given[0] is x and given[1] is y:
         return None
     return raw.backend._blas.product(given[0], given[1])
-
-
-def _copied(raw: Raw, x: GridView) -> GridView:
-    """A C-contiguous copy."""
-    out = raw.new(x.shape, x.dtype)
-    start = raw.kept(("copy", x.dtype), _copying).prepare(x.shape, [x, out], None)
-    raw.did(start, x, out)
-    start((x.memory, out.memory), ())
-    return out
-
-
-def _copying(raw: Raw, key: tuple[str, np.dtype[Any]]) -> GridExecutable:
-    dtype = key[1]
-    node = Node(CAST, (0,), (dtype,), (Inner.CONTIGUOUS,))
-    return raw.backend.compile(Program((dtype,), (), (node,), (1,)))
 
 
 def _dot(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:

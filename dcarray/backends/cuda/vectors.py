@@ -6,6 +6,7 @@ import numpy as np
 
 from ..grid.views import GridView
 from .kernels import vectors
+from .mapped import copied, inner
 from .raw import Raw, signature
 from .rows import parts_of
 
@@ -26,10 +27,17 @@ _DOWN = signature("down", "rrwwwqqqqqq")
 
 
 def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
-    """``x @ y`` where one of them is a vector and the other one a matrix; None where
-    neither its rows nor its columns lie in one piece."""
+    """``x @ y`` where one of them is a vector, and the other one a vector or a matrix;
+    None where neither its rows nor its columns lie in one piece."""
     if x.ndim != 2 or y.ndim != 2 or x.dtype.char not in "efd":
         return None
+    if x.shape[0] == y.shape[1] == 1 and x.dtype.char in "fd":
+        size = x.dtype.itemsize
+        for view in (x, y):
+            if any([n % size for n in (view.layout.offset, *view.layout.strides)]):
+                return None
+        found = inner(raw, x.through(lambda a: a[0]), y.through(lambda a: a[:, 0]))
+        return found.through(lambda a: a[None, :])
     if y.shape[1] == 1:
         matrix, vector = x, y.through(lambda a: a[:, 0])
     elif x.shape[0] == 1:
@@ -42,8 +50,10 @@ def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
         return None
     _, (step,) = vector.elements()
     _, (down, across) = matrix.elements()
-    if step != 1 or min(matrix.shape) < 2 or 1 not in (down, across):
+    if min(matrix.shape) < 2 or 1 not in (down, across):
         return None
+    if step != 1:
+        vector = copied(raw, vector)
     out = raw.new((x.shape[0], y.shape[1]), x.dtype)
     if across == 1:
         _along(raw, matrix, vector, out)
