@@ -146,8 +146,8 @@ def number_for(cls: type[ArrayState], number: Any, dtype: DType) -> ArrayState |
             return None
         host = np.asarray(number)
         if host.dtype != dtype:
-            if dtype.kind not in "fc" or not -(2**24) <= number <= 2**24:
-                return None  # NumPy may warn
+            if not _fits(number, dtype):
+                return None  # NumPy may warn, or refuse
             host = host.astype(dtype)
         found = number_of(cls, host)
         found._read()
@@ -155,6 +155,15 @@ def number_for(cls: type[ArrayState], number: Any, dtype: DType) -> ArrayState |
             _given.clear()
         _given[name] = found
     return found
+
+
+def _fits(number: float, dtype: DType) -> bool:
+    if dtype.kind in "fc":
+        return dtype.itemsize >= 4 and -(2**24) <= number <= 2**24
+    if dtype.kind not in "iu" or type(number) is not int:
+        return False
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= number <= limits.max)
 
 
 def number_of(cls: type[ArrayState], host: HostArray) -> ArrayState:
