@@ -36,7 +36,7 @@ def wanted() -> bool:
 def modules(root: Path) -> list[Path]:
     """The sources that are compiled, relative to the root."""
     found = [path.with_suffix(".py") for path in (root / "dcarray").rglob("*.pxd")]
-    return sorted(path.relative_to(root) for path in found)
+    return sorted(path.relative_to(root) for path in found if path.stem != "native")
 
 
 def compiled(root: Path, target: Path) -> dict[str, str]:

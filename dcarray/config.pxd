@@ -1,3 +1,5 @@
+from . cimport native
+
 cdef object _active
 
 cpdef current()

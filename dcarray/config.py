@@ -24,6 +24,7 @@ from typing import (
     get_type_hints,
 )
 
+from . import native
 from .errors import ConfigError
 
 if TYPE_CHECKING:
@@ -217,7 +218,8 @@ _process = from_environment(os.environ)
 
 def current() -> Settings:
     """The settings in force."""
-    return _active.get(_process)
+    settings: Settings = native.setting(_active, _process)
+    return settings
 
 
 def logger() -> Logger:

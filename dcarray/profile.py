@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -49,7 +49,7 @@ class Event:
     start: float = field(default_factory=time.perf_counter)
 
 
-counters: Counter[str] = Counter()
+counters: defaultdict[str, int] = defaultdict(int)
 """Totals since the process began, by event kind."""
 
 collectors: list[profile] = []

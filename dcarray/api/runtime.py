@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..array import DeviceArray
+from ..array.state import ArrayState
 from ..backends.registry import opened
 from ..lazy import execute
 from ..lazy.graph import Value
@@ -34,12 +35,17 @@ def evaluate(*arrays: Any) -> None:
     >>> y = dc.ones(100_000) * 2
     >>> dc.evaluate(y)
     """
+    _evaluate(arrays)
+
+
+def _evaluate(arrays: tuple[Any, ...]) -> None:
     values = []
     stack = list(arrays)
     while stack:
         item = stack.pop()
-        if isinstance(item, DeviceArray):
-            binding = item._binding
+        if isinstance(item, ArrayState):
+            array = item
+            binding = array._binding
             if binding is not None:
                 values.append(binding._value or binding.value)
         elif isinstance(item, (list, tuple)):
@@ -47,7 +53,8 @@ def evaluate(*arrays: Any) -> None:
         elif isinstance(item, dict):
             stack.extend(item.values())
     # What reads the others first: it computes them in the same pass.
-    values.sort(key=_serial, reverse=True)
+    if len(values) > 1:
+        values.sort(key=_serial, reverse=True)
     execute.evaluate(values)
 
 

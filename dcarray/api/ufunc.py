@@ -10,7 +10,7 @@ from ..array import DeviceArray, calls, indexing, reductions
 from ..array.fallback import call_numpy, on_host
 from ..array.library import oracle
 from ..array.methods import plain
-from ..array.quick import at_once, record_quickly
+from ..array.quick import Function
 from ..array.state import is_foreign
 from ..backends.registry import AUTO
 from ..ops.elementwise import BY_UFUNC
@@ -65,7 +65,7 @@ class _Kind(type):
         return type.__instancecheck__(cls, instance) or isinstance(instance, np.ufunc)
 
 
-class UFunc(metaclass=_Kind):
+class UFunc(Function, metaclass=_Kind):
     """A function of single elements, over arrays.
 
     It has the attributes and methods of `numpy.ufunc`.  Elementwise results of large
@@ -83,7 +83,8 @@ class UFunc(metaclass=_Kind):
 
     def __init__(self, ufunc: np.ufunc, summary: str) -> None:
         self.numpy = ufunc
-        self.op = BY_UFUNC.get(ufunc)
+        self.row = self.op = BY_UFUNC.get(ufunc)
+        self.arrays = DeviceArray
         self.nin = ufunc.nin
         self.nout = ufunc.nout
         self.nargs = ufunc.nargs
@@ -115,23 +116,6 @@ class UFunc(metaclass=_Kind):
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
     # -------------------------------------------------------------------------- calls
-    def __call__(self, *operands: Any, **keywords: Any) -> Any:
-        """Apply the function, see the class."""
-        if not keywords and len(operands) == self.nin:
-            made = at_once(DeviceArray, self.numpy, operands)
-            if made is not None:
-                return made
-            if type(operands[0]) is DeviceArray or type(operands[-1]) is DeviceArray:
-                made = self._quickly(operands)
-                if made is not None:
-                    return made
-        return self._slowly(operands, keywords)
-
-    def _quickly(self, operands: tuple[Any, ...]) -> Any:
-        """Recorded, or None where that needs a closer look."""
-        assert self.op is not None
-        return record_quickly(self.op, *operands)
-
     def _slowly(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if len(operands) > self.nin:
             if "out" in keywords:
@@ -336,11 +320,8 @@ class Contraction(UFunc):
         )
         self.numpy = function
         self.op = op
+        self.row = None  # sums of products run at the call
         self.__name__ = self.__qualname__ = op.name
-
-    def _quickly(self, operands: tuple[Any, ...]) -> Any:
-        """Sums of products run at the call."""
-        return None
 
     def _run(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         assert self.op is not None

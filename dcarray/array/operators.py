@@ -6,8 +6,44 @@ decide nothing else.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
+from operator import (
+    abs as absolute,
+    add,
+    and_,
+    eq,
+    floordiv,
+    ge,
+    gt,
+    iadd,
+    iand,
+    ifloordiv,
+    ilshift,
+    imod,
+    imul,
+    invert,
+    ior,
+    ipow,
+    irshift,
+    isub,
+    itruediv,
+    ixor,
+    le,
+    lshift,
+    lt,
+    matmul,
+    mod,
+    mul,
+    ne,
+    neg,
+    or_,
+    pos,
+    pow as power,
+    rshift,
+    sub,
+    truediv,
+    xor,
+)
 from typing import Any
 
 import numpy as np
@@ -15,8 +51,35 @@ import numpy as np
 from ..config import current
 from ..lazy.graph import common_device
 from ..lazy.route import auto_devices
-from ..ops import elementwise as ops
 from ..ops.contraction import MATMUL
+from ..ops.elementwise import (
+    ABSOLUTE,
+    ADD,
+    BITWISE_AND,
+    BITWISE_OR,
+    BITWISE_XOR,
+    DIVIDE,
+    DIVMOD,
+    EQUAL,
+    FLOOR_DIVIDE,
+    GREATER,
+    GREATER_EQUAL,
+    INVERT,
+    LEFT_SHIFT,
+    LESS,
+    LESS_EQUAL,
+    MULTIPLY,
+    NEGATIVE,
+    NOT_EQUAL,
+    POSITIVE,
+    POWER,
+    RECIPROCAL,
+    REMAINDER,
+    RIGHT_SHIFT,
+    SQRT,
+    SQUARE,
+    SUBTRACT,
+)
 from ..ops.spec import Op
 from .calls import device_of, elementwise, library, wrap
 from .choice import runs_at_once
@@ -33,7 +96,6 @@ __all__ = ["Operators"]
 
 _Function = Callable[[Any, Any], Any]
 _ndarray = np.ndarray
-
 
 PRIORITY = 1000.0
 """Of arrays, before other libraries' types."""
@@ -190,19 +252,19 @@ def _power(x: ArrayState, other: Any, in_place: bool = False) -> Any:
     simpler = None
     kind = type(other)
     if kind is int and other == 2:
-        simpler = ops.SQUARE
+        simpler = SQUARE
     elif x.dtype.kind in "fc":
         if kind is int and other == -1:
-            simpler = ops.RECIPROCAL
+            simpler = RECIPROCAL
         elif kind is float and other == 0.5:
-            simpler = ops.SQRT
+            simpler = SQRT
     if simpler is not None and x.dtype.kind in "biufc":
         host = x._host
         if host is None or host.size >= current().eager_below:
             return elementwise(type(x), simpler, (x,), out=x if in_place else None)
     if in_place:
-        return _in_place(x, ops.POWER, operator.ipow, other)
-    return _forward(x, ops.POWER, operator.pow, other)
+        return _in_place(x, POWER, ipow, other)
+    return _forward(x, POWER, power, other)
 
 
 class Operators(ArrayState):
@@ -213,103 +275,103 @@ class Operators(ArrayState):
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Any) -> Any:
-        return _forward(self, ops.ADD, operator.add, other)
+        return _forward(self, ADD, add, other)
 
     def __radd__(self, other: Any) -> Any:
-        return _reflected(self, ops.ADD, operator.add, other)
+        return _reflected(self, ADD, add, other)
 
     def __iadd__(self, other: Any) -> Any:
-        return _in_place(self, ops.ADD, operator.iadd, other)
+        return _in_place(self, ADD, iadd, other)
 
     def __sub__(self, other: Any) -> Any:
-        return _forward(self, ops.SUBTRACT, operator.sub, other)
+        return _forward(self, SUBTRACT, sub, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return _reflected(self, ops.SUBTRACT, operator.sub, other)
+        return _reflected(self, SUBTRACT, sub, other)
 
     def __isub__(self, other: Any) -> Any:
-        return _in_place(self, ops.SUBTRACT, operator.isub, other)
+        return _in_place(self, SUBTRACT, isub, other)
 
     def __mul__(self, other: Any) -> Any:
-        return _forward(self, ops.MULTIPLY, operator.mul, other)
+        return _forward(self, MULTIPLY, mul, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return _reflected(self, ops.MULTIPLY, operator.mul, other)
+        return _reflected(self, MULTIPLY, mul, other)
 
     def __imul__(self, other: Any) -> Any:
-        return _in_place(self, ops.MULTIPLY, operator.imul, other)
+        return _in_place(self, MULTIPLY, imul, other)
 
     def __truediv__(self, other: Any) -> Any:
-        return _forward(self, ops.DIVIDE, operator.truediv, other)
+        return _forward(self, DIVIDE, truediv, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _reflected(self, ops.DIVIDE, operator.truediv, other)
+        return _reflected(self, DIVIDE, truediv, other)
 
     def __itruediv__(self, other: Any) -> Any:
-        return _in_place(self, ops.DIVIDE, operator.itruediv, other)
+        return _in_place(self, DIVIDE, itruediv, other)
 
     def __floordiv__(self, other: Any) -> Any:
-        return _forward(self, ops.FLOOR_DIVIDE, operator.floordiv, other)
+        return _forward(self, FLOOR_DIVIDE, floordiv, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return _reflected(self, ops.FLOOR_DIVIDE, operator.floordiv, other)
+        return _reflected(self, FLOOR_DIVIDE, floordiv, other)
 
     def __ifloordiv__(self, other: Any) -> Any:
-        return _in_place(self, ops.FLOOR_DIVIDE, operator.ifloordiv, other)
+        return _in_place(self, FLOOR_DIVIDE, ifloordiv, other)
 
     def __mod__(self, other: Any) -> Any:
-        return _forward(self, ops.REMAINDER, operator.mod, other)
+        return _forward(self, REMAINDER, mod, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return _reflected(self, ops.REMAINDER, operator.mod, other)
+        return _reflected(self, REMAINDER, mod, other)
 
     def __imod__(self, other: Any) -> Any:
-        return _in_place(self, ops.REMAINDER, operator.imod, other)
+        return _in_place(self, REMAINDER, imod, other)
 
     def __and__(self, other: Any) -> Any:
-        return _forward(self, ops.BITWISE_AND, operator.and_, other)
+        return _forward(self, BITWISE_AND, and_, other)
 
     def __rand__(self, other: Any) -> Any:
-        return _reflected(self, ops.BITWISE_AND, operator.and_, other)
+        return _reflected(self, BITWISE_AND, and_, other)
 
     def __iand__(self, other: Any) -> Any:
-        return _in_place(self, ops.BITWISE_AND, operator.iand, other)
+        return _in_place(self, BITWISE_AND, iand, other)
 
     def __or__(self, other: Any) -> Any:
-        return _forward(self, ops.BITWISE_OR, operator.or_, other)
+        return _forward(self, BITWISE_OR, or_, other)
 
     def __ror__(self, other: Any) -> Any:
-        return _reflected(self, ops.BITWISE_OR, operator.or_, other)
+        return _reflected(self, BITWISE_OR, or_, other)
 
     def __ior__(self, other: Any) -> Any:
-        return _in_place(self, ops.BITWISE_OR, operator.ior, other)
+        return _in_place(self, BITWISE_OR, ior, other)
 
     def __xor__(self, other: Any) -> Any:
-        return _forward(self, ops.BITWISE_XOR, operator.xor, other)
+        return _forward(self, BITWISE_XOR, xor, other)
 
     def __rxor__(self, other: Any) -> Any:
-        return _reflected(self, ops.BITWISE_XOR, operator.xor, other)
+        return _reflected(self, BITWISE_XOR, xor, other)
 
     def __ixor__(self, other: Any) -> Any:
-        return _in_place(self, ops.BITWISE_XOR, operator.ixor, other)
+        return _in_place(self, BITWISE_XOR, ixor, other)
 
     def __lshift__(self, other: Any) -> Any:
-        return _forward(self, ops.LEFT_SHIFT, operator.lshift, other)
+        return _forward(self, LEFT_SHIFT, lshift, other)
 
     def __rlshift__(self, other: Any) -> Any:
-        return _reflected(self, ops.LEFT_SHIFT, operator.lshift, other)
+        return _reflected(self, LEFT_SHIFT, lshift, other)
 
     def __ilshift__(self, other: Any) -> Any:
-        return _in_place(self, ops.LEFT_SHIFT, operator.ilshift, other)
+        return _in_place(self, LEFT_SHIFT, ilshift, other)
 
     def __rshift__(self, other: Any) -> Any:
-        return _forward(self, ops.RIGHT_SHIFT, operator.rshift, other)
+        return _forward(self, RIGHT_SHIFT, rshift, other)
 
     def __rrshift__(self, other: Any) -> Any:
-        return _reflected(self, ops.RIGHT_SHIFT, operator.rshift, other)
+        return _reflected(self, RIGHT_SHIFT, rshift, other)
 
     def __irshift__(self, other: Any) -> Any:
-        return _in_place(self, ops.RIGHT_SHIFT, operator.irshift, other)
+        return _in_place(self, RIGHT_SHIFT, irshift, other)
 
     def __pow__(self, other: Any, modulus: None = None) -> Any:
         if modulus is not None:
@@ -319,16 +381,16 @@ class Operators(ArrayState):
     def __rpow__(self, other: Any, modulus: None = None) -> Any:
         if modulus is not None:
             return NotImplemented
-        return _reflected(self, ops.POWER, operator.pow, other)
+        return _reflected(self, POWER, power, other)
 
     def __ipow__(self, other: Any) -> Any:  # type: ignore[misc]
         return _power(self, other, in_place=True)
 
     def __divmod__(self, other: Any) -> Any:
-        return _forward(self, ops.DIVMOD, divmod, other)
+        return _forward(self, DIVMOD, divmod, other)
 
     def __rdivmod__(self, other: Any) -> Any:
-        return _reflected(self, ops.DIVMOD, divmod, other)
+        return _reflected(self, DIVMOD, divmod, other)
 
     def __matmul__(self, other: Any) -> Any:
         a = self._host
@@ -340,7 +402,7 @@ class Operators(ArrayState):
                 and len(auto_devices) == 1
                 and (a.size < MATRIX or a.dtype.char in "fdFD")
             ):
-                return _wrapped(self, operator.matmul(a, b))
+                return _wrapped(self, matmul(a, b))
         if _refuses(other):
             return NotImplemented
         return library(type(self), MATMUL, (self, other))
@@ -359,31 +421,31 @@ class Operators(ArrayState):
         return self
 
     def __eq__(self, other: Any) -> Any:
-        return _compare(self, ops.EQUAL, operator.eq, other)
+        return _compare(self, EQUAL, eq, other)
 
     def __ne__(self, other: Any) -> Any:
-        return _compare(self, ops.NOT_EQUAL, operator.ne, other)
+        return _compare(self, NOT_EQUAL, ne, other)
 
     def __lt__(self, other: Any) -> Any:
-        return _compare(self, ops.LESS, operator.lt, other)
+        return _compare(self, LESS, lt, other)
 
     def __le__(self, other: Any) -> Any:
-        return _compare(self, ops.LESS_EQUAL, operator.le, other)
+        return _compare(self, LESS_EQUAL, le, other)
 
     def __gt__(self, other: Any) -> Any:
-        return _compare(self, ops.GREATER, operator.gt, other)
+        return _compare(self, GREATER, gt, other)
 
     def __ge__(self, other: Any) -> Any:
-        return _compare(self, ops.GREATER_EQUAL, operator.ge, other)
+        return _compare(self, GREATER_EQUAL, ge, other)
 
     def __neg__(self) -> Any:
-        return _unary(self, ops.NEGATIVE, operator.neg)
+        return _unary(self, NEGATIVE, neg)
 
     def __pos__(self) -> Any:
-        return _unary(self, ops.POSITIVE, operator.pos)
+        return _unary(self, POSITIVE, pos)
 
     def __abs__(self) -> Any:
-        return _unary(self, ops.ABSOLUTE, operator.abs)
+        return _unary(self, ABSOLUTE, absolute)
 
     def __invert__(self) -> Any:
-        return _unary(self, ops.INVERT, operator.invert)
+        return _unary(self, INVERT, invert)

@@ -35,7 +35,8 @@ cpdef tuple element_of(Value value, view)
 cdef tuple _learned(op, ArrayState x, other)
 
 @cython.locals(
-    first=Value, second=Value, form=Form, right=ArrayState, buffer=Buffer, element=tuple
+    first=Value, second=Value, form=Form, right=ArrayState, buffer=Buffer, element=tuple,
+    binding=Binding,
 )
 cdef tuple _known_on_device(op, ArrayState x, other)
 
@@ -43,3 +44,7 @@ cdef tuple _known_on_device(op, ArrayState x, other)
 cdef _recorded(cls, Form form, tuple sources, device, mask, tuple place)
 
 cdef object _STORED
+cdef dict _on_devices, _on_hosts
+
+cdef class Function:
+    cdef public object arrays, nin, numpy, row

@@ -29,6 +29,7 @@ from .state import ArrayState, check_dtype, of_host, showing
 
 __all__ = [
     "SCALARS",
+    "Function",
     "at_once",
     "element_of",
     "finish",
@@ -188,6 +189,48 @@ def _with_numbers(operands: tuple[Any, ...]) -> tuple[Any, ...] | None:
     return tuple(given) if changed else None
 
 
+class Function:
+    """A function whose calls take the short ways first, see `api.ufunc.UFunc`.
+
+    Attributes
+    ----------
+    arrays : type
+        The class of the library's arrays.
+    numpy : numpy.ufunc
+    nin : int
+        How many operands it takes.
+    row : Op or None
+        Its row in the table of elementwise operations, if it is there.
+    """
+
+    __slots__ = ("arrays", "nin", "numpy", "row")
+
+    arrays: type[ArrayState]
+    numpy: np.ufunc
+    nin: int
+    row: Op | None
+
+    def __call__(self, *operands: Any, **keywords: Any) -> Any:
+        """Apply the function, see the class."""
+        if not keywords and len(operands) == self.nin:
+            made = at_once(self.arrays, self.numpy, operands)
+            if made is not None:
+                return made
+            cls = self.arrays
+            row = self.row
+            if row is not None and (
+                type(operands[0]) is cls or type(operands[-1]) is cls
+            ):
+                made = _quickly(row, operands)
+                if made is not None:
+                    return made
+        return self._slowly(operands, keywords)
+
+    def _slowly(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The result in all other cases."""
+        raise TypeError(f"{type(self).__name__} has no other way")
+
+
 def record_on_device(op: Op, x: Any, other: Any) -> Any:
     """The shortest way, for an operator: ``x`` is on a named device.
 
@@ -277,9 +320,9 @@ def _known_on_device(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
             first, shown = element
     sources: Any
     if type(other) is cls:
-        if other._device is not device:
-            return None
         right = other
+        if right._device is not device:
+            return None
         second = right._binding._value
         view = right._view
         if second.expr is not None:

@@ -1,5 +1,6 @@
 cimport cython
 
+from .. cimport native
 from ..lazy.graph cimport Binding, Value, binding_of
 
 cdef class ArrayState:
@@ -21,9 +22,7 @@ cdef class ArrayState:
 @cython.locals(x=ArrayState)
 cpdef of_host(cls, array, device)
 
-cdef object _reference
 
 @cython.locals(array=ArrayState)
 cpdef showing(cls, Value value)
 
-cdef object _new

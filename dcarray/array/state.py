@@ -12,6 +12,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
+from .. import native
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for
 from ..dtypes import DType
@@ -37,8 +38,6 @@ NUMBERS = (int, float, complex, bool)
 """Python's types of numbers."""
 
 Array = TypeVar("Array", bound="ArrayState")
-
-_reference = weakref.ref
 
 
 class ArrayState:
@@ -100,7 +99,7 @@ class ArrayState:
         plain = Layout.plain_for(layout.shape, dtype.itemsize)
         if plain == layout:
             layout = plain  # the one that the short ways know
-        self = _new(cls)
+        self = native.new(ArrayState, cls)
         value = graph.stored(buffer, layout, dtype, device)
         self._host = None
         self._binding = binding_of(value)
@@ -130,7 +129,7 @@ class ArrayState:
     def _seen(self, shown: View) -> Self:
         """Another view of the same memory, given as what the graph has of it."""
         self._bind()
-        view = _new(type(self))
+        view = native.new(ArrayState, type(self))
         view._host = None
         view._binding = self._binding
         view._view = shown
@@ -143,7 +142,7 @@ class ArrayState:
         binding = self._binding
         if binding is None:
             binding = self._bind()
-        view = _new(type(self))
+        view = native.new(ArrayState, type(self))
         view._host = array
         view._binding = binding
         view._view = None
@@ -151,7 +150,7 @@ class ArrayState:
         view._locked = self._locked
         hosts = binding.hosts
         if len(hosts) < 16:
-            hosts.append(_reference(view))
+            hosts.append(native.reference(view))
         else:
             binding.remember_host(view)
         return view
@@ -312,12 +311,9 @@ class ArrayState:
         return host.size if host is not None else self._view[0].size  # type: ignore[index]
 
 
-_new = ArrayState.__new__
-
-
 def showing(cls: type[Array], value: Value) -> Array:
     """An array that shows a value, all of it."""
-    array = _new(cls)
+    array = native.new(ArrayState, cls)
     array._host = None
     array._binding = binding_of(value)
     array._view = value.view
@@ -328,7 +324,7 @@ def showing(cls: type[Array], value: Value) -> Array:
 
 def of_host(cls: type[Array], array: HostArray, device: Device) -> Array:
     """An array that shows memory of the host that nobody else knows."""
-    x = _new(cls)
+    x = native.new(ArrayState, cls)
     x._host = array
     x._binding = None
     x._view = None

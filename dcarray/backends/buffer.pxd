@@ -1,6 +1,8 @@
 cimport cython
 
-cdef object _forget, _reference, _monotonic
+from .residents cimport enter
+
+cdef object _monotonic
 
 @cython.freelist(64)
 cdef class Buffer:

@@ -17,13 +17,13 @@ from .base import Backend, Memory
 from .moving import transfer
 from .pair import Pair, adopted, shown
 from .registry import backend_for
-from .residents import on_devices
+from .residents import enter
 
 __all__ = ["Buffer", "device_buffer"]
 
 HostArray = np.ndarray[Any, Any]
 
-_forget, _reference, _monotonic = on_devices.discard, weakref.ref, time.monotonic
+_monotonic = time.monotonic
 
 _locks = [threading.RLock() for _ in range(16)]
 """Each buffer is guarded by one of them.  Nothing below takes the graph's lock, and a
@@ -105,7 +105,7 @@ class Buffer:
             if self._copies is None or self._valid is None:
                 self._copies = {}
                 self._valid = set() if self.root is None else {"cpu"}
-                on_devices.add(_reference(self, _forget))
+                enter(self)
             self._copies[device] = memory
             self._valid.add(device)
             self.last_used = _monotonic()

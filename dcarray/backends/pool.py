@@ -59,6 +59,25 @@ def size_class(nbytes: int) -> int:
     return -(-nbytes // step) * step
 
 
+class Shelf:
+    """Idle blocks of one size, the last one used at the right end.
+
+    Attributes
+    ----------
+    size : int
+    blocks : deque
+    fewest : int
+        As many as there were at least since the trimmer last looked.
+    """
+
+    __slots__ = ("blocks", "fewest", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.blocks: deque[Raw] = deque()
+        self.fewest = 0
+
+
 class Pool:
     """Blocks of one device's memory, kept for reuse.
 
@@ -94,11 +113,8 @@ class Pool:
         self._allocate = allocate
         self._free = free
         self._clear = clear
-        # Idle blocks by their size, the last one used at the right end, and the fewest
-        # that there were since the trimmer last looked.
-        self._idle: dict[int, deque[Raw]] = {}
-        self._fewest: dict[int, int] = {}
-        self._sizes: dict[int, int] = {}
+        self._shelves: dict[int, Shelf] = {}  # by the size of their blocks
+        self._serving: dict[int, Shelf] = {}  # by what is asked for
         self._returned = 0
         self._latest = 0  # size of the block that came back last
         self._lock = threading.Lock()
@@ -119,30 +135,40 @@ class Pool:
         OutOfMemoryError
             The system has no more, or a limit of the settings is reached.
         """
-        size = self._sizes.get(nbytes)
-        if size is None:
-            size = size_class(nbytes)
-            if len(self._sizes) < 4096:
-                self._sizes[nbytes] = size
+        shelf = self._serving.get(nbytes)
+        if shelf is None:
+            shelf = self._shelf(size_class(nbytes))
+            if len(self._serving) < 4096:
+                self._serving[nbytes] = shelf
+        return self.rent_from(shelf)
+
+    def rent_from(self, shelf: Shelf) -> tuple[Raw, int]:
+        """The same, of one size.  Waits for no lock where there is an idle block."""
         settings = current()
-        lock = self._lock
-        lock.acquire()
-        try:
-            if self._returned > LARGE:
+        if self._returned > LARGE:
+            with self._lock:
                 self._keep_limits(settings)
-            blocks = self._idle.get(size)
-            if blocks:
+        blocks, size = shelf.blocks, shelf.size
+        if blocks:
+            try:
                 block = blocks.pop()
-                self._hits += 1
-                left = len(blocks)
-                if left < self._fewest[size]:
-                    self._fewest[size] = left
-                if settings.clear_buffers:
-                    self._clear(block, size)
-                return block, size
-        finally:
-            lock.release()
+            except IndexError:  # another thread took it
+                return self._new(size, settings), size
+            self._hits += 1
+            left = len(blocks)
+            if left < shelf.fewest:
+                shelf.fewest = left
+            if settings.clear_buffers:
+                self._clear(block, size)
+            return block, size
         return self._new(size, settings), size
+
+    def _shelf(self, size: int) -> Shelf:
+        shelf = self._shelves.get(size)
+        if shelf is None:
+            with self._lock:
+                shelf = self._shelves.setdefault(size, Shelf(size))
+        return shelf
 
     def give_back(
         self,
@@ -155,7 +181,7 @@ class Pool:
 
         The last two are there because modules are empty when a process ends.
         """
-        self._idle[size].append(block)
+        self._shelves[size].blocks.append(block)
         # Threads may lose an update to each other: this only says when to look.
         self._returned += size
         self._latest = size
@@ -205,8 +231,6 @@ class Pool:
             except MemoryError:
                 self._drop_idle()
                 block = self._last_try(size)
-            self._idle.setdefault(size, deque())
-            self._fewest.setdefault(size, 0)
             self._held += size
             self._high_water = max(self._high_water, self._held)
             self._misses += 1
@@ -231,25 +255,24 @@ class Pool:
             ) from None
 
     def _idle_bytes(self) -> int:
-        return sum([size * len(blocks) for size, blocks in list(self._idle.items())])
+        return sum([s.size * len(s.blocks) for s in list(self._shelves.values())])
 
     def _keep_limits(self, settings: Settings) -> None:
         """Give blocks back to the system that are too large, or too many."""
         self._returned = 0
         limit = settings.pool_idle_limit or self.keeps
         largest = settings.pool_largest_block or limit
-        for size, blocks in self._idle.items():
-            while size > largest and blocks:
-                self._evict(blocks.popleft(), size)
+        shelves = self._shelves.values()
+        for shelf in shelves:
+            while shelf.size > largest and self._evict(shelf):
+                pass
         excess = self._idle_bytes() - limit
         if excess <= 0:
             return
         # What came back last is likely to be wanted next.
-        for size in sorted(self._idle, key=lambda size: size == self._latest):
-            blocks = self._idle[size]
-            while excess > 0 and blocks:
-                self._evict(blocks.popleft(), size)
-                excess -= size
+        for shelf in sorted(shelves, key=lambda shelf: shelf.size == self._latest):
+            while excess > 0 and self._evict(shelf):
+                excess -= shelf.size
 
     # -------------------------------------------------------------------------- trim
     def trim(self) -> int:
@@ -269,22 +292,28 @@ class Pool:
         """Give blocks back that were idle since this was last called; their bytes."""
         with self._lock:
             before = self._held
-            for size, blocks in self._idle.items():
-                for _ in range(min(self._fewest[size], len(blocks))):
-                    self._evict(blocks.popleft(), size)
-                self._fewest[size] = len(blocks)
+            for shelf in self._shelves.values():
+                for _ in range(min(shelf.fewest, len(shelf.blocks))):
+                    self._evict(shelf)
+                shelf.fewest = len(shelf.blocks)
             return before - self._held
 
     def _drop_idle(self) -> None:
-        for size, blocks in self._idle.items():
-            while blocks:
-                self._evict(blocks.popleft(), size)
-            self._fewest[size] = 0
+        for shelf in self._shelves.values():
+            while self._evict(shelf):
+                pass
+            shelf.fewest = 0
 
-    def _evict(self, block: Raw, size: int) -> None:
-        self._held -= size
+    def _evict(self, shelf: Shelf) -> bool:
+        """Give the oldest block of a size back to the system; whether there was one."""
+        try:
+            block = shelf.blocks.popleft()
+        except IndexError:  # other threads take blocks meanwhile
+            return False
+        self._held -= shelf.size
         self._evictions += 1
         self._free(block)
+        return True
 
     # -------------------------------------------------------------------- statistics
     def statistics(self) -> PoolStatistics:

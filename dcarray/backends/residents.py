@@ -6,22 +6,42 @@ import contextlib
 import weakref
 from typing import TYPE_CHECKING
 
+from .. import native
 from ..errors import DeviceError, DeviceLostError
 from .registry import backend_for
 
 if TYPE_CHECKING:
     from .buffer import Buffer
 
-__all__ = ["evacuate", "on_devices", "resident"]
+__all__ = ["enter", "evacuate", "on_devices", "resident"]
 
-on_devices: set[weakref.ref[Buffer]] = set()
-"""Buffers with a copy on a device other than the CPU, for spilling.  A copy of the set
-is safe to look through."""
+on_devices: dict[int, weakref.ref[Buffer]] = {}
+"""Buffers with a copy on a device other than the CPU, by their identity, for spilling;
+some are gone.  A copy of it is safe to look through."""
+
+_MANY = 1024
+
+
+def enter(buffer: Buffer) -> None:
+    """There is a copy on a device from now on."""
+    global _limit
+    on_devices[id(buffer)] = native.reference(buffer)
+    if len(on_devices) > _limit:
+        # Most identities are used again soon, so that this is rare.
+        for name, reference in list(on_devices.items()):
+            if reference() is None:
+                gone = on_devices.pop(name, reference)
+                if gone() is not None:  # one that another thread just entered
+                    on_devices.setdefault(name, gone)
+        _limit = max(_MANY, 2 * len(on_devices))
+
+
+_limit = _MANY
 
 
 def resident(device: str) -> list[Buffer]:
     """Buffers with a copy on a device, the least recently used first."""
-    alive = [reference() for reference in list(on_devices)]
+    alive = [reference() for reference in list(on_devices.values())]
     found = [x for x in alive if x is not None and x.is_on(device)]
     return sorted(found, key=lambda buffer: buffer.last_used)
 

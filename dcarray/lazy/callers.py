@@ -6,6 +6,7 @@ import sys
 import types
 from typing import Any, TypeAlias
 
+from .. import native
 from ..errors import DeviceError
 
 __all__ = ["Place", "line_of", "name_line", "user_frame", "user_place"]
@@ -13,22 +14,20 @@ __all__ = ["Place", "line_of", "name_line", "user_frame", "user_place"]
 Place: TypeAlias = tuple[types.CodeType, int, dict[str, Any]]
 """Code, instruction and globals."""
 
-_getframe = sys._getframe
 _PACKAGE = __name__.partition(".")[0]
 _INSIDE = _PACKAGE + "."
 
 
 def user_place() -> Place:
     """Where the code that called into dcarray is: code, instruction and globals."""
-    frame = _getframe()
-    space = frame.f_globals
-    while id(space) in _ours or _is_ours(space):
-        back = frame.f_back
-        if back is None:
+    frame: Any = native.frame()
+    place = native.place(frame)
+    while id(place[2]) in _ours or _is_ours(place[2]):
+        frame = frame.f_back
+        if frame is None:
             break
-        frame = back
-        space = frame.f_globals
-    return frame.f_code, frame.f_lasti, space
+        place = native.place(frame)
+    return place
 
 
 def line_of(place: Place) -> tuple[str, int, dict[str, Any]]:

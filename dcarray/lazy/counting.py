@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from ..config import current
+from ..config import Settings, current
 from .graph import Expr, Value, lock
 
 __all__ = ["more_than", "within_bounds"]
@@ -20,14 +20,23 @@ def within_bounds(value: Value) -> bool:
     expr = value.expr
     if expr is None:
         return True
+    global _settings, _nodes, _held
     settings = current()
-    nodes, held = settings.max_group_nodes, settings.max_pending_bytes
+    if settings is not _settings:
+        _nodes, _held = settings.max_group_nodes, settings.max_pending_bytes
+        _settings = settings
+    nodes, held = _nodes, _held
     if expr.nodes <= nodes and expr.held <= held:
         return True
     with lock:
         _count_again(expr)
     # What is nearly as large now would only be counted again with the next operation.
     return expr.nodes <= nodes - nodes // 8 and expr.held <= held - held // 8
+
+
+_settings: Settings | None = None
+_nodes = _held = 0
+"""The bounds of the settings that were last in force."""
 
 
 def _count_again(root: Expr) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import native
 from ..backends.base import Raised
 from ..ops.spec import Kind, Op
 
@@ -29,7 +30,7 @@ FLAGS = (
 # change, so that its identity tells whether what we know still holds.
 _core: Any = getattr(np, "_core", None)
 _variable: Any = getattr(getattr(_core, "umath", None), "_extobj_contextvar", None)
-_last_state: object = None
+_last_state: object = object()  # none that there is
 _last_mask = 0
 
 # The same for `warnings.filters`: the list, its length and its first entry.
@@ -53,7 +54,7 @@ def capture() -> int:
         return IMMEDIATE
     if _variable is None:
         return _mask()
-    state = _variable.get()
+    state = native.setting(_variable, None)
     if state is not _last_state:
         _read_state(state)
     return _last_mask

@@ -52,7 +52,7 @@ def evaluate(values: Iterable[Value]) -> None:
         The work failed on every device that could do it.
     """
     for value in values:
-        if value.state != _STORED:
+        if value.state is not _STORED:
             _evaluate(value)
 
 
@@ -62,7 +62,7 @@ def _evaluate(wanted: Value) -> None:
         value = stack[-1]
         acquire()
         try:
-            if value.state != _PENDING and _is_settled(value):
+            if value.state is not _PENDING and _is_settled(value):
                 stack.pop()
                 continue
             group: Group | Found | None = find(value, value.view)

@@ -1,14 +1,16 @@
 cimport cython
 
+from .. cimport native
 from ..backends.buffer cimport Buffer
 
-cdef object _reference, _PENDING, _STORED
+cdef object _PENDING, _STORED
 
 @cython.freelist(64)
 cdef class Value:
     cdef object __weakref__
     cdef public object binding, device, dtype, error, layout, output, state, view
     cdef public list readers
+    cdef public long long mark, slot
     cdef public Expr expr
     cdef public Buffer buffer
 
@@ -21,7 +23,7 @@ cdef class Binding:
 
 cdef class Form:
     cdef public object device, inner, inner_axis, op, plan, shape, signature
-    cdef public tuple arrays, inputs, outputs
+    cdef public tuple arrays, fits, inputs, outputs
     cdef public bint plain
 
 # Long chains die one by one without deep calls: a tuple is between an expression and the

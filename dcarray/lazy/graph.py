@@ -23,15 +23,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from .. import native
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device
 from ..dtypes import DType
 from ..errors import DeviceMismatchError
-from ..layout import (
-    Layout,
-    Shape,
-    address_of,
-)
+from ..layout import Layout, Shape, address_of
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
 from .callers import Place, line_of
@@ -57,7 +54,6 @@ __all__ = [
 
 lock = threading.RLock()
 acquire, release = lock.acquire, lock.release
-_reference = weakref.ref
 
 
 class State:
@@ -96,8 +92,10 @@ class Value:
         "error",
         "expr",
         "layout",
+        "mark",
         "output",
         "readers",
+        "slot",
         "state",
         "view",
     )
@@ -113,6 +111,8 @@ class Value:
     binding: weakref.ref[Binding] | None
     readers: list[weakref.ref[Value]] | None
     error: BaseException | None
+    mark: int
+    slot: int
 
     @property
     def nodes(self) -> int:
@@ -153,7 +153,7 @@ class Binding:
                 buffer = Buffer.of_host(root)
                 layout = host_layout(root, buffer)
                 value = stored(buffer, layout, root.dtype, self._device)
-                value.binding = _reference(self)
+                value.binding = native.reference(self)
                 self._value = value
                 self._root = None
             return self._value
@@ -177,7 +177,7 @@ class Binding:
         """Show another value of the same shape and dtype."""
         self.value.binding = None
         self._value = value
-        value.binding = _reference(self)
+        value.binding = native.reference(self)
 
 
 def value_of(
@@ -191,7 +191,8 @@ def value_of(
     # Not `Value(...)`: a constructor takes longer, compiled, than all of this.
     value = Value.__new__(Value)
     value.view = view
-    value.layout, value.dtype = view
+    value.layout = native.item(view, 0)
+    value.dtype = native.item(view, 1)
     value.device = device
     value.expr = expr
     value.output = output
@@ -200,6 +201,7 @@ def value_of(
     value.binding = None
     value.readers = None
     value.error = None
+    value.mark = value.slot = 0
     return value
 
 
@@ -211,7 +213,7 @@ def binding_of(value: Value | None, root: Any = None, device: Device = AUTO) -> 
     binding._device = device
     binding.hosts = []
     if value is not None:
-        value.binding = _reference(binding)
+        value.binding = native.reference(binding)
     return binding
 
 
@@ -240,6 +242,8 @@ class Form:
         How each operand is seen; None for a number.
     arrays : tuple of int
         The places of operands that are no numbers, the last one first.
+    fits : tuple of bool
+        Whether each operand has the shape of the result, or is a number.
     inner : tuple of Inner
         For each input, the stride that NumPy's own loop would see.
     inner_axis : int or None
@@ -259,6 +263,7 @@ class Form:
     __slots__ = (
         "arrays",
         "device",
+        "fits",
         "inner",
         "inner_axis",
         "inputs",
@@ -288,6 +293,7 @@ class Form:
         self.arrays = tuple(
             [place for place, view in enumerate(inputs) if view is not None][::-1]
         )
+        self.fits = tuple([view is None or view[0].shape == shape for view in inputs])
         self.inner = inner
         self.inner_axis = inner_axis
         self.outputs = outputs

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..config import current
+from .. import native
+from ..config import Settings, current
 from .fuse import Group, outlives
 from .graph import Form, Read, State, Value, View
 from .places import Ending
@@ -115,13 +116,17 @@ def find(
         found = _alone(root, expr.form, expr.sources)
         if found is not None:
             return found
+    global _walks, _settings, _nodes, _inputs
+    _walks += 1
+    mark = _walks
     leaves: list[Value] = []
     scalars: list[Any] = []
     values: list[Value] = []
     counts: list[int] = []
     key: list[Any] = [ending or into]
-    # Leaves are numbered downwards from -1, scalars and values upwards from 0.
-    slots: dict[Any, int] = {}
+    # Leaves are numbered downwards from -1, scalars and values upwards from 0; what
+    # this walk has met bears its mark and its number.
+    others: dict[Any, int] = {}
     stack: list[Value] = []
     if expr is None:
         key.append(view)
@@ -142,13 +147,13 @@ def find(
             waits = False
             for place in form.arrays:
                 read = sources[place]
-                if read.expr is not None and id(read) not in slots:
+                if read.expr is not None and read.mark != mark:
                     # Neither running elsewhere, nor seen through another view, nor
                     # repeated along an axis.
                     if (
-                        read.state != _PENDING
+                        read.state is not _PENDING
                         or views[place] is not read.view
-                        or read.layout.shape != form.shape
+                        or not form.fits[place]
                     ):
                         return None
                     stack.append(read)
@@ -156,61 +161,73 @@ def find(
             if waits:
                 continue
         stack.pop()
-        name: Any = id(value)
-        if name in slots:
+        if value.mark == mark:
             continue
-        slots[name] = len(values)
+        value.mark = mark
+        value.slot = len(values)
         values.append(value)
         counts.append(0)
         key.append(form)
-        for place, seen in enumerate(views):
-            source = sources[place]
-            name = id(source)
+        for place in range(len(sources)):
+            seen = views[place]
             if seen is None:
-                slot = slots.get(name)
-                if slot is None:
-                    slot = slots[name] = len(scalars)
-                    scalars.append(source)
-            else:
-                read = source
-                if seen is not read.view:
-                    if read.expr is not None:
-                        return None
-                    name = (name, seen)
-                slot = slots.get(name)
-                if slot is None:
+                number = sources[place]
+                slot = 0
+                for known in scalars:
+                    if known is number:
+                        break
+                    slot += 1
+                else:
+                    scalars.append(number)
+                key.append(slot)
+                continue
+            read = sources[place]
+            if seen is read.view:
+                if read.mark != mark:
                     leaves.append(read)
-                    slot = slots[name] = -len(leaves)
-                elif slot >= 0:
-                    counts[slot] += 1
-            key.append(slot)
+                    read.mark = mark
+                    read.slot = -len(leaves)
+                elif read.slot >= 0:
+                    counts[read.slot] += 1
+                key.append(read.slot)
+            else:
+                if read.expr is not None:
+                    return None
+                name = (id(read), seen)
+                slot = others.get(name, 0)
+                if not slot:
+                    leaves.append(read)
+                    slot = others[name] = -len(leaves)
+                key.append(slot)
     if len(values) > 1 or len(leaves) > 3:
         settings = current()
-        if len(values) > settings.max_group_nodes + 1:
-            return None
-        if len(leaves) > settings.max_group_inputs:
+        if settings is not _settings:
+            _nodes, _inputs = settings.max_group_nodes, settings.max_group_inputs
+            _settings = settings
+        if len(values) > _nodes + 1 or len(leaves) > _inputs:
             return None
     outputs = [root] if ending is None else []
-    for slot, value in enumerate(values):
+    for slot in range(len(values)):
+        value = values[slot]
         if value is root and ending is None:
             continue
         binding, readers = value.binding, value.readers
-        if (binding is None or binding() is None) and (
+        if (binding is None or native.referent(binding) is None) and (
             readers is None or len(readers) <= counts[slot]
         ):
             continue
         if outlives(value, {id(v) for v in values}):
             outputs.append(value)
             key.append(slot)
-    name = tuple(key)
-    plan = _plans.get(name)
+    whole = tuple(key)
+    plan = _plans.get(whole)
     if plan is None:
-        if name in _plans:
+        if whole in _plans:
             return None
         plan = planned(root, view, ending, into, key, leaves, scalars, outputs, values)
         if len(_plans) > MOST:
             _plans.clear()
-        _plans[name] = plan
+        _plans[whole] = plan
         if plan is None:
             return None
     if alone:
@@ -234,3 +251,8 @@ def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
 
 
 _PENDING = State.PENDING
+_walks = 0
+
+_settings: Settings | None = None
+_nodes = _inputs = 0
+"""The bounds of the settings that were last in force."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..backends.base import Preparing
 from ..backends.buffer import Buffer, device_buffer
 from ..backends.gate import gate
+from ..backends.starting import Allocator, Starter
 from .compiled import executable_for
 from .places import Into
 
@@ -29,20 +30,22 @@ class Ready:
         It has run there.
     """
 
-    __slots__ = ("backend", "device", "sizes", "start")
+    __slots__ = ("allocator", "backend", "device", "sizes", "starter")
 
     def __init__(self, backend: Preparing, plan: Plan) -> None:
         executable, _ = executable_for(backend, plan.program)
         reduced = plan.reduced
         self.backend = backend
         self.device = backend.device
-        self.start = backend.prepare(
+        start = backend.prepare(
             executable,
             plan.shape,
             plan.leaves,
             plan.outputs,
             None if reduced is None else reduced.kept,
         )
+        self.starter = start if isinstance(start, Starter) else Starter(start)
+        self.allocator = getattr(backend, "allocator", None) or Allocator(backend)
         self.sizes = [layout.size * dtype.itemsize for layout, dtype in plan.outputs]
         if reduced is not None:
             self.sizes.append(reduced.nbytes)
@@ -54,8 +57,7 @@ class Ready:
         the device first.  Nothing is lost by an error.  The first output goes ``into``
         memory that lies as the plan's, and has no buffer of its own then.
         """
-        backend, device = self.backend, self.device
-        allocate = backend.allocate
+        backend, device, allocator = self.backend, self.device, self.allocator
         memories: list[Any] = []
         buffers: list[Buffer | None] = []
         _gate.enter()
@@ -83,8 +85,8 @@ class Ready:
             # No buffer shows the new memory before the launch: nobody can spill it.
             place = len(memories)
             for nbytes in sizes:
-                memories.append(allocate(nbytes))
-            self.start(memories, found.scalars)
+                memories.append(allocator.allocate(nbytes))
+            self.starter.start(memories, found.scalars)
             if into is not None:
                 into.wrote(backend, written)
             for nbytes in sizes:

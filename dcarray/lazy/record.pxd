@@ -1,8 +1,8 @@
 cimport cython
 
+from .. cimport native
 from .graph cimport Expr, Form, Value, expr_of, value_of
 
-cdef object _reference
 
 
 cpdef tuple converted(Form form, sources)
@@ -16,8 +16,10 @@ cpdef Value written_one(Form form, tuple sources, device, errstate, tuple place)
 @cython.locals(
     form=Form, sources=tuple, nodes=cython.longlong, held=cython.longlong,
     first=cython.longlong, widest=cython.longlong, nbytes=cython.longlong, read=Value,
-    source=Expr, readers=list, count=Py_ssize_t,
+    source=Expr, readers=list, count=Py_ssize_t, index=Py_ssize_t,
 )
 cdef _link(Expr expr, tuple results)
+
+cdef long long _serial
 
 cpdef as_scalar(number, dtype)

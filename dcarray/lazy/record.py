@@ -6,7 +6,6 @@ results, and the stride at which its inner loop would step through each operand.
 
 from __future__ import annotations
 
-import itertools
 import math
 import weakref
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import native
 from ..backends.registry import Device
 from ..dtypes import DType
 from ..layout import (
@@ -56,7 +56,6 @@ __all__ = [
     "written_one",
 ]
 
-_reference = weakref.ref
 _CONTIGUOUS = Inner.CONTIGUOUS
 _SCALAR = Inner.SCALAR
 
@@ -213,7 +212,7 @@ def written(
     values = tuple(
         [value_of(view, device, expr, index) for index, view in enumerate(form.outputs)]
     )
-    _link(expr, tuple([_reference(value) for value in values]))
+    _link(expr, tuple([native.reference(value) for value in values]))
     return values
 
 
@@ -227,7 +226,7 @@ def written_one(
     """`written` for an operation with one result."""
     expr = expr_of(form, sources, errstate, place)
     value = value_of(form.outputs[0], device, expr)
-    _link(expr, (_reference(value),))
+    _link(expr, (native.reference(value),))
     return value
 
 
@@ -237,7 +236,7 @@ def read_again(value: Value, form: Form, source: Value, place: Place) -> None:
     expr = expr_of(form, (source,), 0, place)
     value.expr = expr
     value.state = State.PENDING
-    _link(expr, (_reference(value),))
+    _link(expr, (native.reference(value),))
 
 
 def _link(expr: Expr, results: tuple[weakref.ref[Value], ...]) -> None:
@@ -246,9 +245,11 @@ def _link(expr: Expr, results: tuple[weakref.ref[Value], ...]) -> None:
     sources = expr.sources
     nodes = 1
     held = widest = 0
-    first = expr.serial = next(_serials)
+    global _serial
     acquire()
     try:
+        first = expr.serial = _serial
+        _serial += 1
         for index in expr.form.arrays:
             read = sources[index]
             source = read.expr
@@ -270,14 +271,15 @@ def _link(expr: Expr, results: tuple[weakref.ref[Value], ...]) -> None:
                 continue
             count = len(readers)
             if count > 16 and count & (count - 1) == 0:
-                readers[:] = [one for one in readers if one() is not None]
+                readers[:] = [x for x in readers if native.referent(x) is not None]
             readers.extend(results)
     finally:
         release()
     expr.count(nodes, held, widest, first)
 
 
-_serials = itertools.count()
+_serial = 0
+"""Of the next expression."""
 
 
 def _known_layout(shape: Shape, strides: Strides, itemsize: int) -> Layout:

@@ -12,5 +12,6 @@ cpdef begin(values)
 @cython.locals(found=Found, plan=Plan, ready=Ready, value=Value, buffers=list, place=Py_ssize_t)
 cpdef run(group, device, into=*, accumulator=*)
 
-cdef object _RUNNING, _STORED
+cdef object _RUNNING, _STORED, _settings
+cdef bint _validates
 cdef Py_ssize_t _waiting

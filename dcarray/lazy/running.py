@@ -16,7 +16,7 @@ from typing import Any
 from ..backends.base import Backend
 from ..backends.buffer import device_buffer
 from ..backends.registry import Device, backend_for
-from ..config import current
+from ..config import Settings, current
 from ..profile import Event, collectors, count, counters, emit, is_active
 from . import errstate, recover, route
 from .callers import line_of, name_line
@@ -35,6 +35,10 @@ _waiting = 0
 """Threads that wait for `_done`."""
 
 _RUNNING, _STORED = State.RUNNING, State.STORED
+
+_settings: Settings | None = None
+_validates = False
+"""The settings that were last in force, and what they say."""
 
 
 def begin(values: Sequence[Value]) -> None:
@@ -87,6 +91,7 @@ def run(
     DeviceError
         No device could do it, or falling back is not allowed.
     """
+    global _settings, _validates
     values = group.stored
     if type(group) is Group:
         _run(group, values, device, into, accumulator)
@@ -104,7 +109,11 @@ def run(
     ready = plan.ready.get(home)
     if ready is None and device.is_named and not collectors:
         ready = _prepared(plan, home)
-    if ready is not None and not collectors and not current().validate:
+    settings = current()
+    if settings is not _settings:
+        _validates = bool(settings.validate)
+        _settings = settings
+    if ready is not None and not collectors and not _validates:
         try:
             buffers = ready.run(found, into)
         except Exception as error:

@@ -26,14 +26,18 @@ def declared(path: Path) -> dict[str, set[str]]:
     for line in path.read_text().splitlines():
         if match := re.match(r"cdef class (\w+)", line):
             fields = found[match[1]] = set()
-        elif match := re.match(r"    cdef (?:public )?(?:long long|\w+) (.*)", line):
+        elif match := re.match(
+            r"    cdef (?:public )?(?:(?:unsigned )?long long|\w+) (.*)", line
+        ):
             fields.update(match[1].split(", "))
     return found
 
 
 def functions(path: Path) -> set[str]:
     """The functions that a ``.pxd`` file declares, methods included."""
-    return set(re.findall(r"^ *cp?def (?:\w+ )?(\w+)\(", path.read_text(), re.M))
+    return set(
+        re.findall(r"^ *cp?def (?!class )(?:\w+ )?(\w+)\(", path.read_text(), re.M)
+    )
 
 
 def slots(node: ast.ClassDef) -> set[str] | None:

@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "dcarray"
 
 LAYERS = [
     "core",
+    "native",
     "errors",
     "config",
     "profile",

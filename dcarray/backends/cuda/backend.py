@@ -26,6 +26,7 @@ from .driver import (
     failure,
     failures,
     is_nvidia,
+    launch_entry,
     limits_of,
     lost,
     properties,
@@ -36,7 +37,7 @@ from .exchange import borrowed
 from .functions import Function
 from .graphs import Graphs, short
 from .library import CudaLibrary, product
-from .memory import Block, DevicePool, block_of
+from .memory import Block, DeviceAllocator, DevicePool, block_of
 from .raw import Raw
 from .sorting import places_in_order
 from .streams import LEGACY, Stream, Streams, address_of
@@ -93,6 +94,7 @@ class CudaBackend(GridBackend):
         self.index = index
         self._runtime = runtime()
         self._launch = driver.launchKernel
+        self.entry = launch_entry()
         self._failures = failures()
         self._threads = threading.local()
         self._is_only = count() == 1
@@ -112,6 +114,7 @@ class CudaBackend(GridBackend):
             *(self.device, self._allocate, self._free, self._clear),
             keeps=int(found["totalGlobalMem"]) // 4,
         )
+        self.allocator = DeviceAllocator(self)
         self._transfers = Transfers(self)
         self.raw = Raw(self)
         self._blas = Blas(self)

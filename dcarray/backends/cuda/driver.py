@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ __all__ = [
     "failures",
     "is_likely",
     "is_nvidia",
+    "launch_entry",
     "limits_of",
     "lost",
     "properties",
@@ -57,6 +59,17 @@ def runtime() -> Any:
     from cupy.cuda import runtime
 
     return runtime
+
+
+@cache
+def launch_entry() -> int:
+    """The address of the driver's ``cuLaunchKernel``; 0 where it is not found."""
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+        found = ctypes.cast(library.cuLaunchKernel, ctypes.c_void_p).value
+    except (AttributeError, OSError):
+        return 0
+    return found or 0
 
 
 @cache

@@ -1,1 +1,17 @@
-# Closures need no types: this file says that the module is compiled.
+cimport cython
+
+from ... cimport native
+from ..starting cimport Starter
+from .memory cimport Block
+from .streams cimport Streams
+
+cdef class Launcher(Starter):
+    cdef public object backend, function
+    cdef public unsigned long long entry, handle
+    cdef public bint is_only
+    cdef public list last
+    cdef public bytes codes
+    cdef public tuple sizes
+    cdef public Streams streams
+    @cython.locals(block=Block, given=list, stream=cython.ulonglong, streams=Streams, found=int)
+    cpdef start(self, list memories, scalars)

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ... import native
 from ...kernel.nodes import Array, Kernel
 from ..base import Start
 from ..grid.groups import halved, is_free
+from ..starting import Starter
+from .memory import Block
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
@@ -66,10 +69,13 @@ class Function:
         Held from `pack` until the driver has its copy.
     writes : tuple of bool
         Which of its arguments it may write.
+    codes : bytes
+        The letters of all arguments, as `struct` has them.
     """
 
     __slots__ = (
         "_kept",
+        "codes",
         "extra",
         "handle",
         "is_free",
@@ -91,7 +97,9 @@ class Function:
             [isinstance(x, Array) and x.writable for x in kernel.parameters]
         )
         self.lock = threading.Lock()
-        packed = struct.Struct("@" + "".join([_code(x) for x in kernel.parameters]))
+        letters = "".join([_code(x) for x in kernel.parameters])
+        self.codes = letters.encode()
+        packed = struct.Struct("@" + letters)
         content = ctypes.create_string_buffer(max(packed.size, 1))
         size = ctypes.c_size_t(packed.size)
         extra = (ctypes.c_void_p * 5)(
@@ -112,33 +120,102 @@ class Function:
             return None
         return a // x, b // y, c // z, x, y, z
 
+    def launched(
+        self, backend: CudaBackend, sizes: Sizes, stream: int, given: Sequence[Any]
+    ) -> bool:
+        """Start it with numbers; whether the driver took it."""
+        try:
+            backend._enter()
+            with self.lock:
+                self.pack(*given)
+                backend._launch(self.handle, *sizes, 0, stream, 0, self.extra)
+        except backend._failures:
+            return False
+        return True
+
     def again(
         self, backend: CudaBackend, sizes: Sizes, numbers: Sequence[Any], usual: Start
     ) -> Start:
         """What starts it time and again, and as ``usual`` where a stream has to wait
         for another one, and when that fails."""
-        pack, lock, handle, extra = self.pack, self.lock, self.handle, self.extra
-        streams, launch, failed = backend.streams, backend._launch, backend._failures
-        enter, writes = backend._enter, self.writes
-        threads, is_only = backend._threads, backend._is_only
-        last = [number.item() for number in numbers]
-        a, b, c, x, y, z = sizes
+        return Launcher(backend, usual, self, sizes, [x.item() for x in numbers])
 
-        def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
-            stream = streams.in_order(memories, writes) if streams.several else 0
-            if stream is None:
-                return usual(memories, scalars)
-            pointers = [memory.pointer for memory in memories]
-            try:
-                if not is_only or not getattr(threads, "entered", False):
-                    enter()
-                with lock:
-                    pack(*pointers, *scalars, *last)
-                    launch(handle, a, b, c, x, y, z, 0, stream, 0, extra)
-            except failed:
-                usual(memories, scalars)
 
-        return start
+class Launcher(Starter):
+    """A function with its grid, and the numbers that come last.
+
+    Parameters
+    ----------
+    backend : CudaBackend
+    usual : callable
+        What starts it, too, and can do more.
+    function : Function
+    sizes : tuple of int
+        Blocks and their threads along three axes.
+    last : list of int
+        Python's numbers behind those of the program.
+    """
+
+    __slots__ = (
+        "backend",
+        "codes",
+        "entry",
+        "function",
+        "handle",
+        "is_only",
+        "last",
+        "sizes",
+        "streams",
+    )
+
+    def __init__(
+        self,
+        backend: CudaBackend,
+        usual: Start,
+        function: Function,
+        sizes: Sizes,
+        last: list[Any],
+    ) -> None:
+        super().__init__(usual)
+        self.backend = backend
+        self.function = function
+        self.handle = function.handle
+        self.codes = function.codes
+        self.sizes = sizes
+        self.last = last
+        self.entry = backend.entry
+        self.is_only = backend._is_only
+        self.streams = backend.streams
+
+    def start(self, memories: list[Any], scalars: Sequence[Any]) -> None:
+        """See `Starter`."""
+        streams, function = self.streams, self.function
+        stream = 0
+        if streams.several:
+            pointer = streams.in_order(memories, function.writes)
+            if pointer is None:
+                self.usual(memories, scalars)
+                return
+            stream = pointer
+        given: list[Any] = []
+        for memory in memories:
+            if type(memory) is Block:
+                block = memory
+                given.append(block.pointer)
+            else:
+                given.append(memory.pointer)
+        given.extend(scalars)
+        given.extend(self.last)
+        found = -1
+        if not self.is_only:
+            self.backend._enter()
+        if self.entry:
+            found = native.launch(
+                self.entry, self.handle, self.sizes, stream, self.codes, given
+            )
+        # A thread without a device, an error, no way to call C: the long way knows.
+        if found and not function.launched(self.backend, self.sizes, stream, given):
+            self.usual(memories, scalars)
 
 
 def _code(parameter: Any) -> str:

@@ -1,6 +1,7 @@
 cimport cython
 
 from ..pool cimport Pool
+from ..starting cimport Allocator
 from .streams cimport Stream, Streams
 
 @cython.freelist(16)
@@ -15,3 +16,7 @@ cdef class Block:
 cpdef Block block_of(Pool home, nbytes, Stream writer, tuple rented=*)
 
 cdef object _is_ending
+
+cdef class DeviceAllocator(Allocator):
+    cdef public Pool pool
+    cdef public Streams streams

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..pool import Pool, size_class
+from ..starting import Allocator
 from .streams import Stream, Streams
 
-__all__ = ["Block", "Borrowed", "DevicePool", "block_of"]
+if TYPE_CHECKING:
+    from .backend import CudaBackend
+
+__all__ = ["Block", "Borrowed", "DeviceAllocator", "DevicePool", "block_of"]
 
 
 class DevicePool(Pool):
@@ -23,9 +27,7 @@ class DevicePool(Pool):
         """A block of a lane; see `Pool.rent`."""
         if not lane:
             return self.rent(nbytes)
-        size = size_class(nbytes) + lane
-        self._sizes[size] = size
-        return self.rent(size)
+        return self.rent_from(self._shelf(size_class(nbytes) + lane))
 
 
 class Block:
@@ -93,6 +95,28 @@ def block_of(
 
 _is_ending: Callable[[], bool] | None = sys.is_finalizing
 """None once the module is empty, when a process ends."""
+
+
+class DeviceAllocator(Allocator):
+    """See `Allocator`.
+
+    Parameters
+    ----------
+    backend : CudaBackend
+    """
+
+    __slots__ = ("pool", "streams")
+
+    def __init__(self, backend: CudaBackend) -> None:
+        super().__init__(backend)
+        self.pool = backend.pool
+        self.streams = backend.streams
+
+    def allocate(self, nbytes: int) -> Any:
+        """A block of the device's memory."""
+        if self.streams.several:
+            return self.backend.allocate(nbytes)
+        return block_of(self.pool, nbytes, self.streams.main)
 
 
 class Borrowed:

@@ -14,7 +14,7 @@ from ..base import Start
 if TYPE_CHECKING:
     from .backend import GridBackend
 
-__all__ = ["Launch", "lowered_number"]
+__all__ = ["Launch", "is_passed", "lowered_number"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,11 @@ class Launch:
         return backend.starter(
             function, self.kernel, self.grid, self.group, self.numbers
         )
+
+
+def is_passed(dtype: np.dtype[Any]) -> bool:
+    """Whether lowered kernels take numbers of a dtype as they are."""
+    return dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize >= 4)
 
 
 def lowered_number(value: Any, dtype: np.dtype[Any]) -> tuple[np.generic, ...]:

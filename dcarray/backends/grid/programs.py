@@ -14,7 +14,7 @@ from ...ops.kernels.turning import SIDE, turning_kernel
 from ...ops.program import Program
 from ..base import Start
 from .geometry import Axes, collapsed, elements, is_wide, runs, turned_leaves
-from .launch import Launch, lowered_number
+from .launch import Launch, is_passed, lowered_number
 from .reductions import reduction
 
 if TYPE_CHECKING:
@@ -63,7 +63,11 @@ class GridExecutable:
         if reduced is not None:
             views.append(reduced)
         start = self.prepare(shape, views, reduced)
-        start([view.memory for view in views], scalars)
+        exact = [
+            value if type(value) is dtype.type else dtype.type(value)
+            for value, dtype in zip(scalars, self.program.scalars, strict=True)
+        ]
+        start([view.memory for view in views], exact)
 
     def prepare(
         self,
@@ -71,8 +75,9 @@ class GridExecutable:
         views: Sequence[GridView],
         reduced: GridView | None,
     ) -> Start:
-        """What runs it on operands that lie like ``views``; the result of a reduction
-        is the last one.  Kernels are built."""
+        """What runs it on operands that lie like ``views``, with scalars of the
+        program's dtypes; the result of a reduction is the last one.  Kernels are
+        built."""
         key: tuple[Any, ...] = (
             shape,
             tuple([(v.layout.offset, v.layout.strides) for v in views]),
@@ -102,7 +107,7 @@ class GridExecutable:
         else:
             start = self._map(shape, views)
         dtypes = self.program.scalars
-        if not dtypes:
+        if all(map(is_passed, dtypes)):
             return start
 
         def lowered(memories: Sequence[Any], scalars: Sequence[Any]) -> None:

@@ -1,0 +1,151 @@
+cdef extern from *:
+    """
+    #include <string.h>
+
+    static CYTHON_INLINE PyObject* dc_frame(void) {
+        PyObject* frame = (PyObject*)PyEval_GetFrame();
+        if (frame == NULL) {
+            PyErr_SetString(PyExc_ValueError, "no frame of Python");
+            return NULL;
+        }
+        Py_INCREF(frame);
+        return frame;
+    }
+
+    /* Code, instruction and globals; steals nothing. */
+    static CYTHON_INLINE PyObject* dc_place(PyObject* frame) {
+        PyFrameObject* f = (PyFrameObject*)frame;
+        PyObject* code = (PyObject*)PyFrame_GetCode(f);
+        PyObject* line = PyLong_FromLong(PyFrame_GetLasti(f));
+        PyObject* space = PyFrame_GetGlobals(f);
+        PyObject* found = PyTuple_New(3);
+        if (found == NULL || line == NULL) {
+            Py_XDECREF(code); Py_XDECREF(line); Py_XDECREF(space); Py_XDECREF(found);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(found, 0, code);
+        PyTuple_SET_ITEM(found, 1, line);
+        PyTuple_SET_ITEM(found, 2, space);
+        return found;
+    }
+
+    static CYTHON_INLINE PyObject* dc_new(PyObject* base, PyObject* cls) {
+        PyObject* nothing = PyTuple_New(0);  /* there is one */
+        PyObject* made = ((PyTypeObject*)base)->tp_new((PyTypeObject*)cls, nothing, NULL);
+        Py_DECREF(nothing);
+        return made;
+    }
+
+    static CYTHON_INLINE PyObject* dc_reference(PyObject* x) {
+        return PyWeakref_NewRef(x, NULL);
+    }
+
+    static CYTHON_INLINE PyObject* dc_referent(PyObject* reference) {
+    #if PY_VERSION_HEX >= 0x030d0000
+        PyObject* found = NULL;
+        if (PyWeakref_GetRef(reference, &found) < 0) return NULL;
+        if (found == NULL) { found = Py_None; Py_INCREF(found); }
+        return found;
+    #else
+        PyObject* found = PyWeakref_GetObject(reference);
+        Py_XINCREF(found);
+        return found;
+    #endif
+    }
+
+    static CYTHON_INLINE PyObject* dc_setting(PyObject* variable, PyObject* otherwise) {
+        PyObject* found = NULL;
+        if (PyContextVar_Get(variable, otherwise, &found) < 0) return NULL;
+        return found;
+    }
+
+    static CYTHON_INLINE PyObject* dc_item(PyObject* x, Py_ssize_t place) {
+        PyObject* found = PyTuple_GET_ITEM(x, place);
+        Py_INCREF(found);
+        return found;
+    }
+
+    typedef int (*dc_launcher)(void*, unsigned, unsigned, unsigned, unsigned, unsigned,
+                               unsigned, unsigned, void*, void**, void**);
+
+    #define DC_ROOM 4000
+
+    /* The arguments as a C struct has them; its size, -1 if they do not fit, or -2
+       with an exception. */
+    static CYTHON_UNUSED Py_ssize_t dc_pack(char* room, const char* codes, PyObject* arguments) {
+        Py_ssize_t at = 0, place, count = PyList_GET_SIZE(arguments);
+        for (place = 0; place < count; place++) {
+            PyObject* x = PyList_GET_ITEM(arguments, place);
+            union { unsigned long long q; double d; float f; unsigned char c[8]; } value;
+            Py_ssize_t size = 8;
+            char code = codes[place];
+            if (at > DC_ROOM - 16) return -1;
+            if (code == 'f' || code == 'd') {
+                double number = PyFloat_AsDouble(x);
+                if (number == -1.0 && PyErr_Occurred()) return -2;
+                if (code == 'd') value.d = number;
+                else { value.f = (float)number; size = 4; }
+            } else {
+                /* Low bytes first: what is narrower takes the first ones. */
+                if (PyLong_CheckExact(x)) {
+                    value.q = PyLong_AsUnsignedLongLongMask(x);
+                } else {
+                    PyObject* whole = PyNumber_Index(x);
+                    if (whole == NULL) return -2;
+                    value.q = PyLong_AsUnsignedLongLongMask(whole);
+                    Py_DECREF(whole);
+                }
+                if (value.q == (unsigned long long)-1 && PyErr_Occurred()) return -2;
+                switch (code) {
+                    case 'b': case 'B': size = 1; break;
+                    case 'h': case 'H': size = 2; break;
+                    case 'i': case 'I': size = 4; break;
+                    default: break;
+                }
+            }
+            at = (at + size - 1) & ~(size - 1);
+            memcpy(room + at, value.c, (size_t)size);
+            at += size;
+        }
+        return at;
+    }
+
+    /* As the documentation of native.py has it; -2 with an exception. */
+    static CYTHON_UNUSED int dc_launch(unsigned long long entry, unsigned long long function,
+                         PyObject* sizes, unsigned long long stream, PyObject* codes,
+                         PyObject* arguments) {
+        char room[DC_ROOM];
+        unsigned side[6];
+        int place, result;
+        size_t used;
+        Py_ssize_t packed;
+        void* extra[5];
+        if (!entry || PyBytes_GET_SIZE(codes) != PyList_GET_SIZE(arguments)) return -1;
+        packed = dc_pack(room, PyBytes_AS_STRING(codes), arguments);
+        if (packed < 0) return (int)packed;
+        for (place = 0; place < 6; place++)
+            side[place] = (unsigned)PyLong_AsUnsignedLong(PyTuple_GET_ITEM(sizes, place));
+        if (PyErr_Occurred()) return -2;
+        used = (size_t)packed;
+        extra[0] = (void*)1; extra[1] = room;   /* CU_LAUNCH_PARAM_BUFFER_POINTER */
+        extra[2] = (void*)2; extra[3] = &used;  /* CU_LAUNCH_PARAM_BUFFER_SIZE */
+        extra[4] = (void*)0;                    /* CU_LAUNCH_PARAM_END */
+        Py_BEGIN_ALLOW_THREADS
+        result = ((dc_launcher)(size_t)entry)(
+            (void*)(size_t)function, side[0], side[1], side[2], side[3], side[4],
+            side[5], 0, (void*)(size_t)stream, NULL, extra);
+        Py_END_ALLOW_THREADS
+        return result < 0 ? -1 : result;
+    }
+    """
+    object frame "dc_frame" ()
+    object item "dc_item" (object x, Py_ssize_t place)
+    object place "dc_place" (object frame)
+    object new "dc_new" (object base, object cls)
+    object reference "dc_reference" (object x)
+    object referent "dc_referent" (object reference)
+    object setting "dc_setting" (object variable, object otherwise)
+    int launch "dc_launch" (
+        unsigned long long entry, unsigned long long function, object sizes,
+        unsigned long long stream, object codes, object arguments,
+    ) except -2

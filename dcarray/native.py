@@ -1,0 +1,93 @@
+"""What the compiled core asks the interpreter for without a call of Python.
+
+Modules that are compiled use the functions of ``native.pxd`` instead, which are C and
+do the same: this module itself is never compiled.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from contextvars import ContextVar
+from types import CodeType, FrameType
+from typing import Any, TypeVar
+
+__all__ = [
+    "frame",
+    "item",
+    "launch",
+    "new",
+    "place",
+    "reference",
+    "referent",
+    "setting",
+]
+
+T = TypeVar("T")
+
+
+def frame() -> FrameType:
+    """The innermost frame of Python: no compiled function has one."""
+    return sys._getframe(1)
+
+
+def place(frame: FrameType) -> tuple[CodeType, int, dict[str, Any]]:
+    """Code, instruction and globals."""
+    return frame.f_code, frame.f_lasti, frame.f_globals
+
+
+def new(base: Any, cls: type[T]) -> T:
+    """An object of a class, made as its base makes those of its own."""
+    made: T = base.__new__(cls)
+    return made
+
+
+def reference(x: Any) -> weakref.ref[Any]:
+    """A weak reference without a callback."""
+    return weakref.ref(x)
+
+
+def referent(reference: weakref.ref[Any]) -> Any:
+    """What a weak reference refers to; None if that is gone."""
+    return reference()
+
+
+def setting(variable: ContextVar[Any], default: Any) -> Any:
+    """The value of a context variable."""
+    return variable.get(default)
+
+
+def item(x: tuple[Any, ...], place: int) -> Any:
+    """An element of a tuple, of a subclass too; ``place`` is one that there is."""
+    return x[place]
+
+
+def launch(
+    entry: int,
+    function: int,
+    sizes: tuple[int, int, int, int, int, int],
+    stream: int,
+    codes: bytes,
+    arguments: list[Any],
+) -> int:
+    """Call the driver's ``cuLaunchKernel``.
+
+    Parameters
+    ----------
+    entry : int
+        The address of that function.
+    function, stream : int
+        What it takes.
+    sizes : tuple of int
+        Blocks and their threads along three axes.
+    codes : bytes
+        For each argument its letter in `struct`.
+    arguments : list
+        Numbers.
+
+    Returns
+    -------
+    int
+        The driver's result; -1 if it cannot be called so.
+    """
+    return -1
