@@ -83,12 +83,7 @@ from ..ops.elementwise import (
 from ..ops.spec import Op
 from .calls import device_of, elementwise, library, wrap
 from .choice import runs_at_once
-from .quick import (
-    SCALARS,
-    record_on_device,
-    record_quickly,
-    updated_on_device,
-)
+from .quick import SCALARS, record_on_device, record_quickly, updated_on_device
 from .state import ArrayState, is_writeable, of_host
 from .updating import update
 
