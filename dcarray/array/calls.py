@@ -27,7 +27,7 @@ from . import export
 from .choice import needs_numpy
 from .library import library
 from .operands import as_host, as_operand, device_of, wrap
-from .quick import finish, record_quickly
+from .quick import SCALARS, finish, record_quickly
 from .state import ArrayState, check_dtype, is_foreign
 
 __all__ = [
@@ -156,6 +156,8 @@ def _quickly(cls: type[Array], op: Op, operands: Sequence[Any]) -> Any:
         elif kind is float or kind is int:
             if hosts is not None:
                 hosts.append(x)
+        elif kind in SCALARS and any([_is_named(other) for other in operands]):
+            hosts = None
         else:
             return None
     if not any(type(x) is cls for x in operands):
@@ -163,6 +165,10 @@ def _quickly(cls: type[Array], op: Op, operands: Sequence[Any]) -> Any:
     if hosts is not None:
         return wrap(cls, op.numpy(*hosts))
     return record_quickly(op, *operands)
+
+
+def _is_named(x: Any) -> bool:
+    return isinstance(x, ArrayState) and x._device.is_named
 
 
 def _out_of_range(

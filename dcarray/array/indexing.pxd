@@ -1,10 +1,14 @@
 cimport cython
 
 from ..config cimport current
+from .kept cimport copied, sliced
 from .operands cimport wrap
 from .state cimport ArrayState
+from .updating cimport assigned
 
+@cython.locals(view=ArrayState)
 cpdef get_item(ArrayState x, key)
+cdef _element(ArrayState x, ArrayState view)
 @cython.locals(other=ArrayState)
 cpdef set_item(ArrayState x, key, value)
 cdef bint _is_simple(key)

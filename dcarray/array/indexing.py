@@ -18,10 +18,11 @@ from ..ops.elementwise import CAST, NEGATIVE, WHERE
 from ..ops.indexing import ADD_AT, GET, PUT, Slot
 from ..ops.spec import Signature
 from . import calls
-from .kept import number_of, sliced
+from .kept import basic_view, copied, number_of, sliced
 from .library import oracle
 from .operands import wrap
 from .state import ArrayState, is_writeable
+from .updating import assigned
 
 __all__ = ["add_at", "get_item", "set_item"]
 
@@ -43,8 +44,10 @@ def get_item(x: ArrayState, key: Any) -> Any:
             return x._host_sibling(result)
         return wrap(type(x), result, x._device)
     if host is None and x._device.kind not in _ON_HOST and _is_simple(key):
-        view = sliced(x, key, _basic_view)
-        return view if view.ndim else _element(x, view)
+        view = sliced(x, key)
+        shown = view._view
+        assert shown is not None
+        return view if shown[0].shape else _element(x, view)
     if isinstance(key, tuple):
         key = tuple(key)  # of a subclass, too
     device = _common_device(x, key, "__getitem__")
@@ -57,7 +60,7 @@ def get_item(x: ArrayState, key: Any) -> Any:
             x = x.to_device(device)  # type: ignore[attr-defined]
         return _gather(x, key)
     if basic and host is None:
-        view = _basic_view(x, key)
+        view = basic_view(x, key)
         if view.size < current().eager_below and x._device.kind in ("auto", "cpu"):
             # Small work is done at once, and needs the elements: the whole value runs.
             x._array()
@@ -161,23 +164,13 @@ def _unwrapped_list(key: list[Any]) -> list[Any]:
     ]
 
 
-def _basic_view(x: ArrayState, key: Any) -> ArrayState:
-    """A view of an array whose memory cannot be touched here."""
-    items = key if type(key) is tuple else (key,)
-    # The ellipsis keeps NumPy from reading an element where every axis has an integer.
-    if Ellipsis not in items:
-        items = (*items, Ellipsis)
-    layout, dtype = x._read().layout.apply(x.dtype, lambda array: array[items])
-    return x._sibling(layout, dtype)
-
-
 def _element(x: ArrayState, view: ArrayState) -> Any:
     """One element, as a copy: later writes do not change it."""
     if x._device.kind in ("auto", "cpu"):
         return calls.wrap(type(x), view._array()[()], x._device)
     if current().scalars == "numpy":
         return view._array()[()]
-    return calls.cast(type(view), view, view.dtype)
+    return copied(view)
 
 
 def _gather(x: ArrayState, key: Any) -> Any:
@@ -207,7 +200,10 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
     if not is_writeable(x):
         raise ValueError("assignment destination is read-only")
     host = x._host
-    if host is not None and _is_simple(key):
+    if host is None:
+        if x._device.is_named and _is_simple(key) and assigned(x, key, value):
+            return
+    elif _is_simple(key):
         # The short way: NumPy on the memory that is there.
         kind = type(value)
         if kind is int or kind is float or isinstance(value, np.generic):
@@ -278,7 +274,7 @@ def _has_arrays(value: Any) -> bool:
 
 def _view_to_write(x: ArrayState, key: Any) -> ArrayState:
     execute.evaluate((x._bind().value,))
-    return _basic_view(x, key)
+    return basic_view(x, key)
 
 
 def _store(view: ArrayState, value: ArrayState) -> bool:
@@ -366,7 +362,7 @@ def _set_where(x: ArrayState, key: Any, value: ArrayState) -> bool:
     if value.dtype != x.dtype:
         value = calls.cast(cls, value, x.dtype)
     with config(scalars="array"):
-        chosen = calls.elementwise(cls, WHERE, (_basic_view(key, inner), value, x))
+        chosen = calls.elementwise(cls, WHERE, (basic_view(key, inner), value, x))
     _assign(x, chosen)
     return True
 
@@ -419,7 +415,7 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
                 if not _show_instead(x, changed):
                     _assign(x, changed)
         return
-    view = _basic_view(x, key)
+    view = basic_view(x, key)
     if _is_itself(view, value):
         return
     shape = value.shape
@@ -432,7 +428,7 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
             f"{view.shape}"
         )
     if shape != value.shape:
-        value = _basic_view(value, (0,) * (value.ndim - len(shape)))
+        value = basic_view(value, (0,) * (value.ndim - len(shape)))
     if view.shape == value.shape:
         if not _turned(view, value):
             _put(view, value)

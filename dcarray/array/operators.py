@@ -81,15 +81,11 @@ from ..ops.elementwise import (
     SUBTRACT,
 )
 from ..ops.spec import Op
-from .calls import device_of, elementwise, library, wrap, write
+from .calls import device_of, elementwise, library, wrap
 from .choice import runs_at_once
-from .quick import (
-    SCALARS,
-    record_on_device,
-    record_quickly,
-    updated_on_device,
-)
+from .quick import SCALARS, record_on_device, record_quickly, updated_on_device
 from .state import ArrayState, is_writeable, of_host
+from .updating import update
 
 __all__ = ["Operators"]
 
@@ -222,7 +218,7 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     elif x._device.is_named and not x._locked:
         value = updated_on_device(op, x, other)
         if value is not None:
-            write(x, value)
+            update(x, value, other)
             return x
     if _refuses(other):
         return NotImplemented

@@ -18,9 +18,9 @@ from ..lazy.callers import Place, user_place
 from ..lazy.counting import within_bounds
 from ..lazy.errstate import IMMEDIATE, capture
 from ..lazy.execute import evaluate
-from ..lazy.graph import Form, Value, View
+from ..lazy.graph import Form, State, Value, View
 from ..lazy.record import as_scalar, converted, form_of, written, written_one
-from ..ops.elementwise import POWER
+from ..ops.elementwise import CAST, POWER
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
 from .choice import is_choosy
@@ -31,6 +31,7 @@ __all__ = [
     "SCALARS",
     "Function",
     "at_once",
+    "element_of",
     "finish",
     "record_on_device",
     "record_quickly",
@@ -40,6 +41,7 @@ __all__ = [
 Array = TypeVar("Array", bound=ArrayState)
 
 _ndarray = np.ndarray
+_STORED = State.STORED
 
 SCALARS = frozenset({complex, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")})
 """Types of numbers, beside int and float, that NumPy and the graph take as they are."""
@@ -117,7 +119,8 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
         array = x
         if array._device is not device:
             if device is not None:
-                return None
+                numbers = _with_numbers(operands)
+                return None if numbers is None else _quickly(op, numbers)
             device = array._device
         cls = kind
         binding = array._binding
@@ -129,6 +132,10 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
             view = array._view
         else:
             value = binding._value or binding.value
+        if value.expr is not None and device.is_named:
+            element = element_of(value, view)
+            if element is not None:
+                value, view = element
         buffer = value.buffer
         if buffer is not None and buffer._sharer is not None and buffer.is_shared:
             return None
@@ -150,7 +157,7 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
         if form is None:
             return None
         if named or form.plain:
-            if len(known) > 1 << 14:
+            if len(known) > 1 << 16:
                 forget()
                 known.clear()
             known[name] = form
@@ -163,6 +170,23 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
             check_dtype(dtype, device)
         form.device = device
     return _recorded(cls, form, given, device, mask, user_place())
+
+
+def _with_numbers(operands: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Operands on different devices, with numbers in the place of arrays of the host
+    without axes; None where there are none."""
+    given: list[Any] = []
+    changed = False
+    for x in operands:
+        if isinstance(x, ArrayState) and x._device is AUTO:
+            host = x._host
+            if host is not None and not host.ndim:
+                x = host[()]
+                if type(x) not in SCALARS:
+                    return None
+                changed = True
+        given.append(x)
+    return tuple(given) if changed else None
 
 
 class Function:
@@ -221,36 +245,99 @@ def record_on_device(op: Op, x: Any, other: Any) -> Any:
 
 
 def updated_on_device(op: Op, x: Any, other: Any) -> Value | None:
-    """The same for an operator in place, if the result lies as ``x`` does."""
-    known = _known_on_device(op, x, other)
+    """The same for an operator in place, if the result has the shape and dtype of
+    ``x``; gone for the first time, too."""
+    known = _known_on_device(op, x, other) or _learned(op, x, other)
     if known is None:
         return None
     form, sources = known
-    if len(form.outputs) > 1 or form.outputs[0] is not x._view:
+    if len(form.outputs) > 1:
+        return None
+    view = form.outputs[0]
+    shown = x._view
+    if view is not shown and (view[0].shape != shown[0].shape or view[1] != shown[1]):
         return None
     mask = max(capture(), 0)
     return written_one(form, sources, x._device, mask, user_place())
+
+
+def element_of(value: Value, view: Any) -> tuple[Value, View] | None:
+    """What a pending element is a copy of, and how that is seen: it can be read where
+    it is, for who writes there has what reads it run before."""
+    expr = value.expr
+    if expr is None or view is not value.view or view[0].shape:
+        return None
+    form = expr.form
+    if form.op is not CAST:
+        return None
+    source, seen = expr.sources[0], form.inputs[0]
+    if seen is None or seen[1] is not view[1] or source.state != _STORED:
+        return None
+    return source, seen
+
+
+def _learned(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
+    """`_known_on_device` from now on."""
+    kind: Any = type(other)
+    if kind is type(x):
+        array = other
+        if array._device is not x._device:
+            return None
+        kind = array._view
+        element = element_of(array._binding._value, kind)
+        if element is not None:
+            kind = element[1]
+    elif kind is not float and kind is not int and kind not in SCALARS:
+        return None
+    shown = x._view
+    if kind is None or shown is None:
+        return None
+    element = element_of(x._binding._value, shown)
+    if element is not None:
+        shown = element[1]
+    key = [op, shown, kind]
+    form = _form(op, (x, other), key, True)
+    if form is None:
+        return None
+    for _, dtype in form.outputs:
+        check_dtype(dtype, x._device)
+    form.device = x._device
+    if len(_on_devices) > 1 << 16:
+        forget()
+        _on_devices.clear()
+    _on_devices[tuple(key)] = form
+    return _known_on_device(op, x, other)
 
 
 def _known_on_device(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
     device: Device = x._device
     cls = type(x)
     first = x._binding._value
+    shown = x._view
+    if first.expr is not None:
+        element = element_of(first, shown)
+        if element is not None:
+            first, shown = element
     sources: Any
     if type(other) is cls:
         right = other
         if right._device is not device:
             return None
-        form = _on_devices.get((op, x._view, right._view))
+        second = right._binding._value
+        view = right._view
+        if second.expr is not None:
+            element = element_of(second, view)
+            if element is not None:
+                second, view = element
+        form = _on_devices.get((op, shown, view))
         if form is None or form.device is not device:
             return None
-        second = right._binding._value
         buffer = second.buffer
         if buffer is not None and buffer._sharer is not None:
             return None
         sources = (first, second)
     else:
-        form = _on_devices.get((op, x._view, type(other)))
+        form = _on_devices.get((op, shown, type(other)))
         if form is None or form.device is not device:
             return None
         try:

@@ -25,7 +25,7 @@ from .state import ArrayState, showing
 
 __all__ = ["repeated"]
 
-MOST = 1 << 13
+MOST = 1 << 16
 """Calls that are kept."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])

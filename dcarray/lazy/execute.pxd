@@ -3,12 +3,13 @@ cimport cython
 from .callers cimport user_place
 from .graph cimport Value
 from .known cimport Found, find
+from .obstacles cimport obstacles
 from .running cimport begin, run
 
 @cython.locals(value=Value)
 cpdef evaluate(values)
 
-@cython.locals(value=Value, stack=list)
+@cython.locals(value=Value, stack=list, first=list)
 cdef _evaluate(Value wanted)
 
 cdef object _PENDING, _STORED

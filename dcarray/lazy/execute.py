@@ -21,6 +21,7 @@ from .fuse import Group, Target, fuse
 from .graph import Read, State, Value, View, acquire, lock, pending_readers, release
 from .known import Found, find
 from .noting import refuse
+from .obstacles import obstacles
 from .places import Accumulator, Ending, Into, Reduced
 from .record import form_of, read_again, record
 from .running import begin, run, wait_for
@@ -66,6 +67,10 @@ def _evaluate(wanted: Value) -> None:
                 continue
             group: Group | Found | None = find(value, value.view)
             if group is None:
+                first = obstacles(value)
+                if first:
+                    stack.extend(first)
+                    continue
                 group = fuse(Target(Read(value, value.layout, value.dtype)))
                 if group.blockers:
                     stack.extend(group.blockers)
@@ -256,6 +261,7 @@ def reduce(
     tuple of Buffer and Reduced
         Where the result is, and how it can be seen.
     """
+    evaluate(obstacles(value))
     while True:
         with lock:
             found = None

@@ -1,7 +1,8 @@
 """What groups of one kind have in common, worked out by `fuse` once.
 
 Groups whose arrays all are contiguous alike have a program that does not depend on
-their shape: for another shape nothing is fused again.
+their shape, and on a named device parts of arrays have one that does not depend on
+where they lie: for another shape or place nothing is fused again.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..backends.registry import when_removed
-from ..layout import Shape
+from ..layout import Layout, Shape, broadcast_strides
 from ..ops.program import Program
 from .fuse import Target, fastest, fuse
 from .graph import Form, Read, Value, View
@@ -21,7 +22,7 @@ from .route import Usual
 
 __all__ = ["MOST", "Plan", "planned"]
 
-MOST = 1 << 14
+MOST = 1 << 16
 """Kinds that are remembered."""
 
 
@@ -132,6 +133,14 @@ def planned(
                 fastest(layout.shape, strides or layout.strides),
                 reduced,
             )
+    elif forms and root.device.is_named:
+        # Devices have one loop for all strides.
+        axis = fastest(layout.shape, strides or layout.strides)
+        kind = (op, *[_lying(x, axis) if type(x) is Form else x for x in key[1:]])
+        template = _templates.get(kind)
+        if template is not None:
+            seen = _seen(values)
+            return Plan(template, layout.shape, seen, shown, axis, reduced)
     group = fuse(Target(Read(root, layout, dtype), op, strides))
     if (
         [id(read.value) for read in group.leaves] != [id(x) for x in leaves]
@@ -160,6 +169,12 @@ def planned(
     )
 
 
+def _lying(form: Form, axis: int | None) -> tuple[Any, ...]:
+    """What of an operation on parts of arrays a program depends on."""
+    within = form.inner_axis is None or form.inner_axis == axis
+    return (*form.kind, form.inner, within)
+
+
 def _seen(values: Sequence[Value]) -> list[View]:
     """How the arrays are seen that values are made of, in the order of `known.find`."""
     found: dict[Any, View] = {}
@@ -169,8 +184,16 @@ def _seen(values: Sequence[Value]) -> list[View]:
         assert expr is not None
         for source, view in zip(expr.sources, expr.form.inputs, strict=True):
             if view is not None and id(source) not in computed:
-                found.setdefault((id(source), view), view)
+                found.setdefault((id(source), view), _spread(view, expr.form.shape))
     return list(found.values())
+
+
+def _spread(view: View, shape: Shape) -> View:
+    layout, dtype = view
+    if layout.shape == shape:
+        return view
+    strides = broadcast_strides(layout, shape)
+    return View.of(Layout(shape, strides, layout.offset), dtype)
 
 
 def forget(device: str) -> None:

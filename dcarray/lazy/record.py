@@ -124,7 +124,7 @@ def form_of(
     key = (op, signature, order, *kinds)
     found = _forms.get(key)
     if found is None:
-        if len(_forms) > 1 << 14:
+        if len(_forms) > 1 << 16:
             _forms.clear()
         found = _forms[key] = _form(op, kinds, signature, order)
     return found

@@ -25,6 +25,7 @@ from .fuse import Group
 from .graph import Read, State, Value, acquire, lock, release
 from .known import Found
 from .places import Accumulator, Into
+from .plans import Plan
 from .ready import Ready
 
 __all__ = ["begin", "run", "view_on", "wait_for", "work_of"]
@@ -106,6 +107,8 @@ def run(
         else:
             plan.usual = None
     ready = plan.ready.get(home)
+    if ready is None and device.is_named and not collectors:
+        ready = _prepared(plan, home)
     settings = current()
     if settings is not _settings:
         _validates = bool(settings.validate)
@@ -148,6 +151,19 @@ def run(
             plan.ready[ran_on] = Ready(backend, plan)
     elif home == "auto" and into is None:
         plan.usual = route.Usual.of(work_of(whole), ran_on)
+
+
+def _prepared(plan: Plan, label: str) -> Ready | None:
+    """A group that never ran, made ready; None where the long way is to find out what
+    is wrong with it."""
+    try:
+        backend: Any = backend_for(label)
+        ready = Ready(backend, plan) if hasattr(backend, "prepare") else None
+    except Exception:
+        return None
+    if ready is not None:
+        plan.ready[label] = ready
+    return ready
 
 
 def _run(

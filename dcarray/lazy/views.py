@@ -7,6 +7,9 @@ from ..layout import Layout
 
 __all__ = ["View"]
 
+MOST = 1 << 17
+"""Ways that are remembered."""
+
 
 class View(tuple[Layout, DType]):
     """How elements lie in memory, and what they are: ``(layout, dtype)``.
@@ -27,7 +30,7 @@ class View(tuple[Layout, DType]):
         key = (layout, layout.plain, dtype, dtype.num)
         found = _views.get(key)
         if found is None or (dtype.metadata and found[1] is not dtype):
-            if len(_views) > 1 << 14:
+            if len(_views) > MOST:
                 _views.clear()
             found = cls((layout, dtype))
             if not dtype.metadata:

@@ -48,6 +48,31 @@ def test_vectors(code: str, shape: tuple[int, int]) -> None:
         assert (abs(got.get() - one @ other) <= bound).all()
 
 
+@pytest.mark.parametrize("code", ["f4", "f8", "f2"])
+@pytest.mark.parametrize("length", [1, 5, 129, 4001])
+def test_vectors_of_other_steps(code: str, length: int) -> None:
+    """Columns, reversed rows, and products of two vectors, three times each: found,
+    kept, and done again."""
+    host = RNG.standard_normal((length, 64)).astype(code)
+    x = put(host)
+    wide = host.astype("f8")
+    rtol = {"f4": 1e-5, "f8": 1e-13, "f2": 4e-3}[code]
+    for a, b in (
+        (np.s_[:, 3], np.s_[:, 7:]),
+        (np.s_[::-1, 3], np.s_[:, 7:]),
+        (np.s_[:, 3], np.s_[:, 9]),
+        (np.s_[::-1, 3], np.s_[:, 9]),
+        (np.s_[0, ::-1], np.s_[0, :]),
+    ):
+        one, other = wide[a], wide[b]
+        bound = rtol * (abs(one) @ abs(other)) + (1e-7 if code == "f2" else 0)
+        for _ in range(3):
+            got = x[a] @ x[b]
+            assert got.dtype == host.dtype
+            assert (abs(got.get() - one @ other) <= bound).all()
+            assert (abs(dc.dot(x[a], x[b]).get() - one @ other) <= bound).all()
+
+
 # ------------------------------------------------------------------ every other element
 @pytest.mark.parametrize("code", ["f4", "f8", "i2", "u4", "u1"])
 def test_every_other_element(code: str) -> None:

@@ -22,6 +22,7 @@ from ..base import Start
 from ..grid.views import GridView
 from . import vectors
 from .driver import runtime
+from .mapped import copied
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
@@ -71,7 +72,7 @@ WORKSPACE = 32 << 20
 MOST_CALLS = 64
 """Of one product, whose stacks do not lie evenly."""
 
-MOST_PLANS = 1 << 13
+MOST_PLANS = 1 << 15
 
 INT = 1 << 31
 
@@ -373,12 +374,44 @@ def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
     if options or type(x) is not GridView or type(y) is not GridView:
         return None
     first, second = x.layout.shape, y.layout.shape
-    if len(first) < 2 or len(second) < 2:
-        return vectors.TABLE["matmul"](raw, x, y)
-    if first[-1] != second[-2] or x.dtype != y.dtype or 0 in first or 0 in second:
+    if not first or not second or 0 in first or 0 in second or x.dtype != y.dtype:
         return None
-    return raw.backend._blas.product(x, y)
+    if first[-1] != (second[-2] if len(second) > 1 else second[0]):
+        return None
+    blas = raw.backend._blas
+    if len(first) > 1 and len(second) > 1:
+        return blas.product(x, y) or _product_of_copies(raw, x, y)
+    shape = (*first[:-1], *second[:-2], *(second[-1:] if len(second) > 1 else ()))
+    if len(first) == 1:
+        x = x.through(lambda a: a[None, :])
+    if len(second) == 1:
+        y = y.through(lambda a: a[:, None])
+    found = blas.product(x, y) or _product_of_copies(raw, x, y)
+    return None if found is None else found.through(lambda a: a.reshape(shape))
 
 
-TABLE: Mapping[str, Callable[..., GridView | None]] = {"matmul": _matmul}
+def _product_of_copies(raw: Raw, x: GridView, y: GridView) -> GridView | None:
+    """``x @ y`` of matrices that cuBLAS cannot have as they lie, reversed ones say."""
+    if x.ndim > 2 or y.ndim > 2 or x.dtype.name not in KINDS:
+        return None
+    given = []
+    for view in (x, y):
+        layout, size = view.layout, view.dtype.itemsize
+        if layout.offset % size or any([step % size for step in layout.strides]):
+            return None
+        lies = _matrix(layout.shape, layout.strides, 0, size)
+        given.append(copied(raw, view) if lies is None else view)
+    if given[0] is x and given[1] is y:
+        return None
+    return raw.backend._blas.product(given[0], given[1])
+
+
+def _dot(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
+    """`numpy.dot`, where it is the same."""
+    if type(x) is not GridView or type(y) is not GridView:
+        return None
+    return _matmul(raw, x, y, **options) if max(x.ndim, y.ndim) <= 2 else None
+
+
+TABLE: Mapping[str, Callable[..., GridView | None]] = {"matmul": _matmul, "dot": _dot}
 """Functions by the name of their rows."""

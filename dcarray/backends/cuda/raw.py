@@ -33,7 +33,7 @@ _BYTE = np.dtype(np.uint8)
 ALIGNED = 16
 """Bytes that are read at once at most; somebody else's memory may begin elsewhere."""
 
-MOST = 1 << 13
+MOST = 1 << 15
 """Calls of rows whose launches are kept."""
 
 COUNTS = 256

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 import numpy as np
 
 from ..grid.views import GridView
 from .kernels import vectors
+from .mapped import copied, inner
 from .raw import Raw, signature
 from .rows import parts_of
 
-__all__ = ["TABLE", "product"]
+__all__ = ["product"]
 
 LEAST = 1 << 14
 """Elements of a matrix from which on the text is worth it."""
@@ -29,10 +27,17 @@ _DOWN = signature("down", "rrwwwqqqqqq")
 
 
 def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
-    """``x @ y`` where one of them is a vector and the other one a matrix; None where
-    neither its rows nor its columns lie in one piece."""
+    """``x @ y`` where one of them is a vector, and the other one a vector or a matrix;
+    None where neither its rows nor its columns lie in one piece."""
     if x.ndim != 2 or y.ndim != 2 or x.dtype.char not in "efd":
         return None
+    if x.shape[0] == y.shape[1] == 1 and x.dtype.char in "fd":
+        size = x.dtype.itemsize
+        for view in (x, y):
+            if any([n % size for n in (view.layout.offset, *view.layout.strides)]):
+                return None
+        found = inner(raw, x.through(lambda a: a[0]), y.through(lambda a: a[:, 0]))
+        return found.through(lambda a: a[None, :])
     if y.shape[1] == 1:
         matrix, vector = x, y.through(lambda a: a[:, 0])
     elif x.shape[0] == 1:
@@ -45,34 +50,16 @@ def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
         return None
     _, (step,) = vector.elements()
     _, (down, across) = matrix.elements()
-    if step != 1 or min(matrix.shape) < 2 or 1 not in (down, across):
+    if min(matrix.shape) < 2 or 1 not in (down, across):
         return None
+    if step != 1:
+        vector = copied(raw, vector)
     out = raw.new((x.shape[0], y.shape[1]), x.dtype)
     if across == 1:
         _along(raw, matrix, vector, out)
     else:
         _down(raw, matrix, vector, out)
     return out
-
-
-def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
-    """`numpy.matmul` of a matrix and a vector."""
-    if not isinstance(x, GridView) or not isinstance(y, GridView) or options:
-        return None
-    if x.ndim + y.ndim != 3 or 0 in (x.ndim, y.ndim):
-        return None
-    found: GridView | None = raw.call("matmul", _flat, (x, y), {})
-    return found
-
-
-def _flat(raw: Raw, x: GridView, y: GridView) -> GridView | None:
-    if x.dtype != y.dtype or x.shape[-1] != y.shape[0]:
-        return None
-    if x.ndim == 1:
-        found = product(raw, x.through(lambda a: a[None, :]), y)
-    else:
-        found = product(raw, x, y.through(lambda a: a[:, None]))
-    return None if found is None else found.through(lambda a: a.reshape(-1))
 
 
 def _along(raw: Raw, matrix: GridView, vector: GridView, out: GridView) -> None:
@@ -109,7 +96,3 @@ def _down(raw: Raw, matrix: GridView, vector: GridView, out: GridView) -> None:
     given = (matrix, vector, out, sums, counts)
     numbers = (length, count, step, offset, begin, part)
     raw.run(text, _DOWN, (side * parts,), vectors.THREADS, *given, *numbers)
-
-
-TABLE: Mapping[str, Callable[..., GridView | None]] = {"matmul": _matmul}
-"""Functions by the name of their rows."""

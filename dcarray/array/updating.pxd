@@ -1,0 +1,19 @@
+cimport cython
+
+from ..backends.buffer cimport Buffer
+from ..lazy.graph cimport Binding, Form, Value
+from ..lazy.updating cimport store, store_copy
+from .kept cimport number_for, part_of
+from .quick cimport element_of
+from .state cimport ArrayState
+
+@cython.locals(target=Value, spare=Value, operand=ArrayState)
+cpdef update(ArrayState x, Value value, other)
+
+@cython.locals(
+    binding=Binding, target=Value, other=ArrayState, bound=Binding, source=Value,
+    buffer=Buffer, form=Form, element=tuple,
+)
+cpdef bint assigned(ArrayState x, key, value) except -1
+
+cdef dict _copies
