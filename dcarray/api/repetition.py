@@ -8,6 +8,7 @@ import numpy as np
 
 from ..array import DeviceArray, calls
 from ..array.fallback import call_numpy, on_host
+from ..array.movement import empty_along
 from ..backends.registry import AUTO
 from ..ops import indexing as picks
 from ..ops.elementwise import WHERE
@@ -123,10 +124,9 @@ def _with_constants(x: DeviceArray, pad_width: Any, values: Any) -> Any:
     widths = _widths(pad_width, x.ndim).tolist()
     constants = np.broadcast_to(np.asarray(values), (x.ndim, 2))
     lengths = [n + sum(pair) for n, pair in zip(x.shape, widths, strict=True)]
-    if x.flags.fnc:
-        result = DeviceArray._empty(tuple(lengths[::-1]), x.dtype, x._device).T
-    else:
-        result = DeviceArray._empty(tuple(lengths), x.dtype, x._device)
+    axes = range(x.ndim)
+    slowest_first = axes[::-1] if x.flags.fnc else axes
+    result = empty_along(DeviceArray, lengths, slowest_first, x.dtype, x._device)
     whole = [slice(a, a + n) for (a, _), n in zip(widths, x.shape, strict=True)]
     result[tuple(whole)] = x
     for axis, (before, after) in enumerate(widths):

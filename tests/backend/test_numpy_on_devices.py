@@ -273,7 +273,10 @@ def test_einsum_gives_views_as_numpy_does(device: str) -> None:
 
 def test_what_shows_a_part_is_a_view(device: str) -> None:
     x = dc.asarray(A, device=device)
+    assert x[...].base is x[1:].T.base is x
+    assert x.astype("c8").real.base.dtype == "c8"
     assert x.base is None
+    assert not x[...].flags.owndata
     assert x.flags.owndata
     assert not x[1:].flags["OWNDATA"]
     x[1:].base[0, 0] = 5
