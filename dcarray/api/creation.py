@@ -232,7 +232,9 @@ def _filled(
     fortran = order in ("F", "f")
     axes = range(len(lengths))
     slowest_first = axes[::-1] if fortran else axes
-    result = empty_along(DeviceArray, lengths, slowest_first, wanted, target)
+    result: DeviceArray = empty_along(
+        DeviceArray, lengths, slowest_first, wanted, target
+    )
     if value is not None:
         result[...] = value
     return result

@@ -13,7 +13,6 @@ from ..array import DeviceArray
 from ..array.fallback import on_host
 from ..array.movement import empty_along
 from ..backends.registry import AUTO, Device
-from ..layout import iteration_order
 from .calling import named_device
 from .conversion import as_array, hosts_of, unwrapped
 from .coverage import native
@@ -143,7 +142,7 @@ def _concatenated(
     lengths = [x.shape[axis] for x in pieces]
     shape = (*first[:axis], sum(lengths), *first[axis + 1 :])
     if out is None:
-        axes = iteration_order(shape, [_strides(x) for x in pieces])
+        axes = _slowest_first(pieces)
         result = empty_along(DeviceArray, shape, axes, found, device)
     elif out.shape == shape:
         result = out
@@ -158,9 +157,29 @@ def _concatenated(
     return result
 
 
-def _strides(x: Any) -> tuple[int, ...]:
-    """An array's strides, none where it has one place only."""
-    return tuple([0 if n == 1 else s for n, s in zip(x.shape, x.strides, strict=True)])
+def _slowest_first(pieces: Sequence[Any]) -> list[int]:
+    """Axes in the order in which they lie in memory when NumPy joins arrays.
+
+    This is NumPy's rule for new arrays (``PyArray_CreateMultiSortedStridePerm``): it
+    sorts as `layout.iteration_order` does, but from the slowest axis on.
+    """
+    parts = [(x.shape, x.strides) for x in pieces]
+    axes: list[int] = []
+    for axis in range(pieces[0].ndim):
+        target = len(axes)
+        for position in range(target - 1, -1, -1):
+            other = axes[position]
+            slower = [
+                abs(strides[axis]) > abs(strides[other])
+                for shape, strides in parts
+                if shape[axis] != 1 and shape[other] != 1
+            ]
+            if slower and not all(slower):
+                break
+            if slower:
+                target = position
+        axes.insert(target, axis)
+    return axes
 
 
 concat = concatenate

@@ -70,6 +70,12 @@ def test_padding_that_turns_what_it_mirrors(device: str) -> None:
         lambda m, x: x.partition(3, 0),
         lambda m, x: m.copyto(x.astype(np.int32), 3.2),
         lambda m, x: m.concatenate([x, x], out=m.zeros((6, 4), np.int32)),
+        lambda m, x: m.concatenate([x, x], out=m.zeros((6, 4)), dtype="f8"),
+        lambda m, x: m.concatenate([x[0], x[1]], axis=1),
+        lambda m, x: m.concatenate([x[0], x]),
+        lambda m, x: m.concatenate([x, x, x[:, 1:]]),
+        lambda m, x: m.stack([x[0], x[0, 0]], axis=1),
+        lambda m, x: m.stack([]),
         lambda m, x: m.pad(x, 1.5),
         lambda m, x: m.pad(x, -1),
         lambda m, x: m.isin(x, x, kind="other"),
@@ -200,6 +206,10 @@ class Subclass(tuple[Any, ...]):
         lambda m, x: m.einsum("...ft,mf->...mt", x.reshape(2, 3, 2), x[:, :3]),
         lambda m, x: m.einsum("ij,j->ij", x.T, x[:, 0]),
         lambda m, x: m.pad(x.T, ((1, 2), (2, 1)), constant_values=((1, 2), (3, 4))),
+        lambda m, x: m.concatenate([x.T, x.T[1:]]),
+        lambda m, x: m.concatenate([x.T, x.T.copy()], axis=1),
+        lambda m, x: m.stack([x.T, x.T], axis=1),
+        lambda m, x: m.block([[x.T, x.T], [x.T, x.T]]),
         lambda m, x: m.pad(x.T, 1, "edge"),
         lambda m, x: m.pad(x.T, ((1, 0), (0, 2)), "wrap"),
         lambda m, x: m.ravel_multi_index((x.astype(int), x.astype(int)), (12, 13), **F),
@@ -276,6 +286,9 @@ def test_what_shows_a_part_is_a_view(device: str) -> None:
     assert x[...].base is x[1:].T.base is x
     assert x.astype("c8").real.base.dtype == "c8"
     assert x.base is None
+    for made in (dc.zeros_like(x.T), x.copy("F"), dc.block(x), dc.stack([x.T, x.T])):
+        assert made.flags.owndata
+        assert made.T.base is made
     assert not x[...].flags.owndata
     assert x.flags.owndata
     assert not x[1:].flags["OWNDATA"]
