@@ -96,7 +96,13 @@ def stored_in(out: Any, result: Any, casting: Any = "same_kind") -> Any:
     return out
 
 
-def call_row(row: Op, operands: Sequence[Any], out: Any = None, **options: Any) -> Any:
+def call_row(
+    row: Op,
+    operands: Sequence[Any],
+    out: Any = None,
+    casting: Any = "same_kind",
+    **options: Any,
+) -> Any:
     """A row on a named device.
 
     Returns
@@ -110,7 +116,7 @@ def call_row(row: Op, operands: Sequence[Any], out: Any = None, **options: Any) 
     result = calls.library(DeviceArray, row, operands, **plain)
     if isinstance(result, tuple):
         return tuple([presented(item) for item in result])
-    return stored_in(out, result)
+    return stored_in(out, result, casting)
 
 
 _UNSIGNED: dict[str, Callable[..., Any]] = {

@@ -64,6 +64,8 @@ class Picking(Methods):
             return calls.elementwise(type(self), ops.RINT, (self,))
         if self._on_host():
             return on_host(type(self), np.round, self, decimals, out=out)
+        if out is not None:  # NumPy says whether it takes such numbers
+            np.round(np.empty(0, self.dtype), places, out=np.empty(0, out.dtype))
         return self._stored(self._rounded(places), out)
 
     def _rounded(self, places: int) -> Any:
