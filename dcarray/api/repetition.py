@@ -88,7 +88,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if named_device((array,), {}) is AUTO:
         return on_host(DeviceArray, np.pad, array, pad_width, mode, **kwargs)
     if set(kwargs) - _OPTIONS.get(mode, set()):
-        np.pad(np.zeros(1), 0, mode, **kwargs)  # says what is wrong
+        one = np.zeros((1,) * as_array(array).ndim)
+        np.pad(one, 0, mode, **kwargs)  # says what is wrong
     values = kwargs.get("constant_values", 0)
     if mode == "constant" and not isinstance(values, DeviceArray):
         return _with_constants(array, unwrapped(pad_width), values)

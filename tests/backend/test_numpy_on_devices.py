@@ -218,6 +218,7 @@ class Subclass(tuple[Any, ...]):
         lambda m, x: m.block([[x.T, x.T], [x.T, x.T]]),
         lambda m, x: m.choose(x[0] > 1, [x[0] / 2, x[1]], out=m.zeros(4, "i4")),
         lambda m, x: m.compress([0, 1, 1], x[:, 1] / 2, out=m.zeros(2, "i2")),
+        lambda m, x: m.pad(x, [[1, 2], [0, 3]], "mean", stat_length=((1, 2), (3, 1))),
         lambda m, x: m.pad(x.T, 1, "edge"),
         lambda m, x: m.pad(x.T, ((1, 0), (0, 2)), "wrap"),
         lambda m, x: m.ravel_multi_index((x.astype(int), x.astype(int)), (12, 13), **F),
