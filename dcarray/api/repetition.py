@@ -189,6 +189,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if where is True:
         dst[...] = src
         return
+    if isinstance(where, (int, float, complex)):
+        where = bool(where)
     where = as_array(where)
     if not np.can_cast(where.dtype, np.bool, "safe"):
         raise TypeError(

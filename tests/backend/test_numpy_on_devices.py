@@ -110,6 +110,7 @@ def test_padding_that_turns_what_it_mirrors(device: str) -> None:
         lambda m, x: m.searchsorted(x[0], x, sorter=[0, 1]),
         lambda m, x: m.searchsorted(x[0], x, sorter=[0.0, 1, 2, 3]),
         lambda m, x: m.cov(x, dtype=int),
+        lambda m, x: m.cov(x[:1], x, rowvar=False, dtype="i1"),
         lambda m, x: m.digitize(x, [3, 3, 2, 4]),
         lambda m, x: m.pad(x, 1, other=3),
         lambda m, x: m.pad(x, 1, "edge", constant_values=3),
@@ -304,6 +305,28 @@ def test_what_shows_a_part_is_a_view(device: str) -> None:
     x[1:].base[0, 0] = 5
     assert x.get()[0, 0] == 5
     assert dc.require(x[:, ::2], None, "O").flags.owndata
+
+
+def test_integers_of_one_size_stay_apart(device: str) -> None:
+    for code in "lq":
+        x = dc.asarray(A.astype(code), device=device)
+        for view in (x[1:], x.T, x.reshape(12), x[None], x[..., ::2]):
+            assert view.dtype.char == code
+
+
+def test_where_of_copyto_can_be_any_number(device: str) -> None:
+    for where in (0, 4, -4, 3.5, 2j, False):
+        x, host = dc.asarray(A, device=device), A.copy()
+        dc.copyto(x, 7, where=where)
+        np.copyto(host, 7, where=where)
+        assert np.array_equal(x.get(), host)
+
+
+def test_a_polynomial_of_a_polynomial_is_one(device: str) -> None:
+    p, q = dc.asarray([1, 2, 3], device=device), np.poly1d([2, 1])
+    got = dc.polyval(p, q)
+    assert isinstance(got, np.poly1d)
+    assert np.array_equal(got.coeffs, np.polyval([1, 2, 3], q).coeffs)
 
 
 def test_arrays_of_the_host_as_out_of_a_device(device: str) -> None:
