@@ -126,6 +126,8 @@ class Picking(Methods):
             x, axis = self.ravel(), 0
         if not x.ndim:
             x = x.reshape(1)
+        if dtype is not None and self._device.is_named:
+            calls.warn_of_parts(x.dtype, np.dtype(dtype))
         return calls.library(type(self), op, (x,), axis=plain(axis), dtype=dtype)
 
     def trace(

@@ -179,6 +179,11 @@ def test_flat_takes_keys_and_repeats_values(device: str, key: Any) -> None:
         lambda m, x: m.nanquantile(x + np.nan, [0.5, 0.25], axis=0),
         lambda m, x: m.nanvar(m.zeros((0, 3)), axis=0),
         lambda m, x: m.nanmean(x + np.nan),
+        lambda m, x: m.multiply(x * 1j, 2, out=m.zeros((3, 4)), **UNSAFE),
+        lambda m, x: m.add(x * 1j, x, dtype="f8", **UNSAFE),
+        lambda m, x: m.sum(x * 1j, 1, dtype="f8"),
+        lambda m, x: m.mean(x * 1j, dtype="f4"),
+        lambda m, x: m.cumsum(x * 1j, dtype=int),
     ],
 )
 @pytest.mark.parametrize("scalars", ["array", "numpy"])
