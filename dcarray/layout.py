@@ -131,7 +131,7 @@ def phantom(layout: Layout, dtype: DType) -> HostArray:
         "strides": layout.strides,
     }
     array = np.asarray(_Interface(interface))
-    return array if array.dtype == dtype else array.view(dtype)
+    return array if array.dtype is dtype else array.view(dtype)
 
 
 def address_of(array: HostArray) -> int:

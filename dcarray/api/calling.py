@@ -96,7 +96,13 @@ def stored_in(out: Any, result: Any, casting: Any = "same_kind") -> Any:
     return out
 
 
-def call_row(row: Op, operands: Sequence[Any], out: Any = None, **options: Any) -> Any:
+def call_row(
+    row: Op,
+    operands: Sequence[Any],
+    out: Any = None,
+    casting: Any = "same_kind",
+    **options: Any,
+) -> Any:
     """A row on a named device.
 
     Returns
@@ -110,7 +116,7 @@ def call_row(row: Op, operands: Sequence[Any], out: Any = None, **options: Any) 
     result = calls.library(DeviceArray, row, operands, **plain)
     if isinstance(result, tuple):
         return tuple([presented(item) for item in result])
-    return stored_in(out, result)
+    return stored_in(out, result, casting)
 
 
 _UNSIGNED: dict[str, Callable[..., Any]] = {
@@ -144,7 +150,10 @@ def _plain_inputs(function: Callable[..., Any], number: int) -> int:
 
 
 def served(
-    row: Op, result: Callable[..., Any] | None = None, fills: bool = False
+    row: Op,
+    result: Callable[..., Any] | None = None,
+    fills: bool = False,
+    exact: bool = False,
 ) -> Callable[..., Any]:
     """The public function of a row.
 
@@ -157,6 +166,8 @@ def served(
         What makes several results one object, a named tuple for example.
     fills : bool
         Whether the result fills an ``out`` of more axes.
+    exact : bool
+        Whether ``out`` must be just what the result is without it.
 
     Returns
     -------
@@ -175,7 +186,9 @@ def served(
             options = _signature(function).bind(*arguments, **keywords).arguments
             operands = _taken(function, row.inputs, options)
         out = options.pop("out", None)
-        found = call_row(row, operands, None if fills else out, **options)
+        found = call_row(row, operands, None if fills or exact else out, **options)
+        if exact and out is not None:
+            return _exactly(out, found)
         if fills and out is not None:
             if out.shape == found.shape:
                 return stored_in(out, found)
@@ -187,6 +200,24 @@ def served(
 
     call.__module__ = function.__module__.replace("numpy", "dcarray", 1)
     return native(call)
+
+
+def _exactly(out: Any, found: Any) -> Any:
+    """``found`` in the memory of an array that is just like it.
+
+    Raises
+    ------
+    ValueError
+        It is not.
+    """
+    if out.dtype != found.dtype or out.ndim != found.ndim or not out.flags.c_contiguous:
+        raise ValueError(
+            "output array is not acceptable (must have the right datatype, number of "
+            "dimensions, and be a C-Array)"
+        )
+    if out.shape != found.shape:
+        raise ValueError("output array has wrong dimensions")
+    return stored_in(out, found)
 
 
 def _taken(

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-dot = served(rows.DOT)
+dot = served(rows.DOT, exact=True)
 vdot = served(rows.VDOT)
 inner = served(rows.INNER)
 outer = served(rows.OUTER)
@@ -73,8 +73,11 @@ def einsum(
     text, arrays = _parsed(operands)
     if out is None and len(arrays) == 1 and isinstance(arrays[0], DeviceArray):
         one = np.empty((1,) * arrays[0].ndim, np.bool)
-        if np.may_share_memory(one, np.einsum(text, one)):
-            # A view, whatever the options say.
+        shown = np.einsum(text, one)
+        # A view, or the one element, whatever the options say.
+        if not one.ndim:
+            return calling.presented(arrays[0].copy())
+        if np.may_share_memory(one, shown):
             return moved(arrays[0], lambda a: np.einsum(text, a))
     if out is None and not options and isinstance(optimize, (bool, str)):
         return calling.call_row(rows.EINSUM, arrays, subscripts=text, optimize=optimize)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..array import DeviceArray
-from ..array.movement import moved
+from ..array.movement import empty_along
 from ..array.state import check_dtype, is_foreign
 from ..backends.registry import Device
 from ..layout import phantom
@@ -230,11 +230,14 @@ def _filled(
     if math.prod(lengths) * wanted.itemsize >= 2**63:
         raise MemoryError(f"Unable to allocate an array with shape {lengths}")
     fortran = order in ("F", "f")
-    turned = lengths[::-1] if fortran else lengths
-    result = DeviceArray._empty(turned, wanted, target)
+    axes = range(len(lengths))
+    slowest_first = axes[::-1] if fortran else axes
+    result: DeviceArray = empty_along(
+        DeviceArray, lengths, slowest_first, wanted, target
+    )
     if value is not None:
         result[...] = value
-    return moved(result, lambda a: a.T) if fortran else result
+    return result
 
 
 @unbound
@@ -344,12 +347,10 @@ def _like(
             np.copyto(probe, unwrapped(value), casting="unsafe")
         return DeviceArray._of_host(probe, target)
     axes = sorted(range(probe.ndim), key=lambda axis: -probe.strides[axis])
-    lengths = tuple([probe.shape[axis] for axis in axes])
-    result = DeviceArray._empty(lengths, wanted, target)
-    back = tuple([axes.index(axis) for axis in range(probe.ndim)])
+    result = empty_along(DeviceArray, probe.shape, axes, wanted, target)
     if value is not None:
         result[...] = value
-    return moved(result, lambda a: a.transpose(back))
+    return result
 
 
 def _probe(x: DeviceArray) -> Any:

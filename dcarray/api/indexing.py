@@ -101,14 +101,16 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     mode : {"raise", "wrap", "clip"}
         What to do with an index that is out of bounds.
     """
-    return call_row(picks.CHOOSE, (as_array(a), *choices), out, mode=mode)
+    return call_row(picks.CHOOSE, (as_array(a), *choices), out, "unsafe", mode=mode)
 
 
 @hosted(np.compress)
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     """The elements along an axis where a condition is true."""
-    mask = as_array(condition)
-    return call_row(picks.COMPRESS, (mask, as_array(a)), out, axis=unwrapped(axis))
+    mask, x, axis = as_array(condition), as_array(a), unwrapped(axis)
+    if out is not None:  # NumPy says whether it takes such numbers
+        np.compress([], np.empty(0, x.dtype), 0, np.empty(0, out.dtype))
+    return call_row(picks.COMPRESS, (mask, x), out, "unsafe", axis=axis)
 
 
 @hosted(np.extract)
@@ -186,18 +188,28 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     a.put(as_array(ind), as_array(v), mode)
 
 
+def _must_fit(function: Any, a: Any, values: Any) -> None:
+    """Let NumPy say, on arrays without elements, whether it stores such values."""
+    if isinstance(values, DeviceArray):
+        values = np.empty(0, values.dtype)
+    function(np.empty(0, a.dtype), np.empty(0, bool), values)
+
+
 @native
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Store values where a mask is true; short ``values`` repeat over all places."""
     if named_device((a, mask, values), {}) is AUTO:
         on_host(DeviceArray, np.putmask, a, mask, values)
         return
-    given = as_array(values).ravel()
+    _must_fit(np.putmask, a, values)
+    given, where = as_array(values).ravel(), as_array(mask).astype(bool)
+    if where.size != a.size:
+        raise ValueError("putmask: mask and data must be the same size")
     if not given.size:
         return
     spread = given.reshape(()) if given.size == 1 else resize(given, a.shape)
-    where = as_array(mask).astype(bool).reshape(a.shape)
-    a[...] = calls.elementwise(DeviceArray, WHERE, (where, spread.astype(a.dtype), a))
+    operands = (where.reshape(a.shape), spread.astype(a.dtype), a)
+    a[...] = calls.elementwise(DeviceArray, WHERE, operands)
 
 
 @native
@@ -209,6 +221,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     mask, given = as_array(mask), as_array(vals)
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
+    _must_fit(np.place, arr, vals)
     places = calls.library(DeviceArray, picks.FLATNONZERO, (mask,))
     if places.size and not given.size:
         raise ValueError("Cannot insert from an empty array!")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..array import DeviceArray
 from ..array.fallback import on_host
+from ..array.movement import empty_along
 from ..backends.registry import AUTO, Device
 from .calling import named_device
 from .conversion import as_array, hosts_of, unwrapped
@@ -115,9 +116,11 @@ def _concatenated(
     pieces = [as_array(x) for x in arrays]
     if axis is None:
         pieces, axis = [x.ravel() for x in pieces], 0
-    lengths = [x.shape[axis] if x.ndim else 1 for x in pieces]
-    # NumPy checks the axis and the dtypes, on arrays without elements.
+    # NumPy checks the axis, the numbers of axes and the dtypes, on arrays without
+    # elements.
     probes = [np.empty((0,) * x.ndim, x.dtype) for x in pieces]
+    if out is not None and dtype is not None:
+        np.concatenate(probes, axis, out=probes[0], dtype=dtype)  # says what is wrong
     found = np.concatenate(probes, axis, dtype=dtype, casting=casting).dtype
     for x in pieces:
         if out is not None and not np.can_cast(x.dtype, out.dtype, casting):
@@ -127,16 +130,23 @@ def _concatenated(
             )
     axis = np.lib.array_utils.normalize_axis_index(axis, pieces[0].ndim)
     first = pieces[0].shape
-    for x in pieces:
-        rest = [n for place, n in enumerate(x.shape) if place != axis]
-        if rest != [n for place, n in enumerate(first) if place != axis]:
-            raise ValueError(
-                "all the input array dimensions except for the concatenation axis "
-                f"must match exactly, but got shapes {first} and {x.shape}"
-            )
+    for index, x in enumerate(pieces):
+        for place, (wanted, length) in enumerate(zip(first, x.shape, strict=True)):
+            if wanted != length and place != axis:
+                raise ValueError(
+                    "all the input array dimensions except for the concatenation axis "
+                    f"must match exactly, but along dimension {place}, the array at "
+                    f"index 0 has size {wanted} and the array at index {index} has "
+                    f"size {length}"
+                )
+    lengths = [x.shape[axis] for x in pieces]
     shape = (*first[:axis], sum(lengths), *first[axis + 1 :])
-    result = DeviceArray._empty(shape, found, device) if out is None else out
-    if result.shape != shape:
+    if out is None:
+        axes = _slowest_first(pieces)
+        result = empty_along(DeviceArray, shape, axes, found, device)
+    elif out.shape == shape:
+        result = out
+    else:
         raise ValueError("Output array is the wrong shape")
     start = 0
     for x, length in zip(pieces, lengths, strict=True):
@@ -145,6 +155,31 @@ def _concatenated(
             result[place] = x
         start += length
     return result
+
+
+def _slowest_first(pieces: Sequence[Any]) -> list[int]:
+    """Axes in the order in which they lie in memory when NumPy joins arrays.
+
+    This is NumPy's rule for new arrays (``PyArray_CreateMultiSortedStridePerm``): it
+    sorts as `layout.iteration_order` does, but from the slowest axis on.
+    """
+    parts = [(x.shape, x.strides) for x in pieces]
+    axes: list[int] = []
+    for axis in range(pieces[0].ndim):
+        target = len(axes)
+        for position in range(target - 1, -1, -1):
+            other = axes[position]
+            slower = [
+                abs(strides[axis]) > abs(strides[other])
+                for shape, strides in parts
+                if shape[axis] != 1 and shape[other] != 1
+            ]
+            if slower and not all(slower):
+                break
+            if slower:
+                target = position
+        axes.insert(target, axis)
+    return axes
 
 
 concat = concatenate
@@ -160,9 +195,10 @@ def stack(
     casting: Any = "same_kind",
 ) -> Any:
     """Arrays of one shape along a new axis; parameters as for `concatenate`."""
-    grown = [expand_dims(x, axis) for x in _items(arrays)]
-    if len({x.shape for x in grown}) > 1:
+    given = [as_array(x) for x in _items(arrays)]
+    if len({x.shape for x in given}) > 1:
         raise ValueError("all input arrays must have the same shape")
+    grown = [expand_dims(x, axis) for x in given]
     place = np.lib.array_utils.normalize_axis_index(axis, grown[0].ndim)
     return concatenate(grown, place, out, dtype=dtype, casting=casting)
 
@@ -219,7 +255,8 @@ def block(arrays: Any) -> Any:
     depth, device = _depth(arrays)
     if device is AUTO:
         return on_host(DeviceArray, np.block, arrays)
-    return _block(arrays, depth, max(depth, _most_axes(arrays)))
+    joined = _block(arrays, depth, max(depth, _most_axes(arrays)))
+    return joined if depth else joined.copy()
 
 
 def _depth(arrays: Any) -> tuple[int, Device]:

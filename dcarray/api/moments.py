@@ -135,13 +135,13 @@ def cov(
     x = _variables(m, rowvar, dtype)
     if not x.shape[0]:
         return DeviceArray._empty((0, 0), np.dtype(double), device)
-    if asked is not None:
-        np.cov(np.zeros((1, 2)), dtype=asked)  # says what is wrong
     if other is not None:
         # One row stays one, as in NumPy.
         alone = other.ndim == 2 and other.shape[0] == 1
         more = _variables(other, rowvar or alone, dtype)
         x = concatenate([x, more], axis=0)
+    if asked is not None:
+        np.cov(np.zeros((1, 2)), dtype=asked)  # says what is wrong
     if ddof is None:
         ddof = 0 if bias else 1
     w = _weights(fweights, aweights, x)

@@ -33,12 +33,14 @@ def polyval(p: Any, x: Any) -> Any:
     x : array_like
         Where.
     """
-    x = placed(x, p)
+    found: Any = 0
+    if not isinstance(x, np.poly1d):  # of which the result is another one
+        x = placed(x, p)
+        found = zeros_like(x)
     coefficients = list(as_array(p))
-    found: Any = zeros_like(x)
     for one in coefficients:
         found = found * x + one
-    return calling.presented(found)
+    return found if isinstance(found, np.poly1d) else calling.presented(found)
 
 
 @hosted(np.vander)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..array import DeviceArray, calls
 from ..array.fallback import call_numpy, on_host
+from ..array.movement import empty_along
 from ..backends.registry import AUTO
 from ..ops import indexing as picks
 from ..ops.elementwise import WHERE
@@ -87,7 +88,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if named_device((array,), {}) is AUTO:
         return on_host(DeviceArray, np.pad, array, pad_width, mode, **kwargs)
     if set(kwargs) - _OPTIONS.get(mode, set()):
-        np.pad(np.zeros(1), 0, mode, **kwargs)  # says what is wrong
+        one = np.zeros((1,) * as_array(array).ndim)
+        np.pad(one, 0, mode, **kwargs)  # says what is wrong
     values = kwargs.get("constant_values", 0)
     if mode == "constant" and not isinstance(values, DeviceArray):
         return _with_constants(array, unwrapped(pad_width), values)
@@ -123,10 +125,9 @@ def _with_constants(x: DeviceArray, pad_width: Any, values: Any) -> Any:
     widths = _widths(pad_width, x.ndim).tolist()
     constants = np.broadcast_to(np.asarray(values), (x.ndim, 2))
     lengths = [n + sum(pair) for n, pair in zip(x.shape, widths, strict=True)]
-    if x.flags.fnc:
-        result = DeviceArray._empty(tuple(lengths[::-1]), x.dtype, x._device).T
-    else:
-        result = DeviceArray._empty(tuple(lengths), x.dtype, x._device)
+    axes = range(x.ndim)
+    slowest_first = axes[::-1] if x.flags.fnc else axes
+    result = empty_along(DeviceArray, lengths, slowest_first, x.dtype, x._device)
     whole = [slice(a, a + n) for (a, _), n in zip(widths, x.shape, strict=True)]
     result[tuple(whole)] = x
     for axis, (before, after) in enumerate(widths):
@@ -188,6 +189,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if where is True:
         dst[...] = src
         return
+    if isinstance(where, (int, float, complex)):
+        where = bool(where)
     where = as_array(where)
     if not np.can_cast(where.dtype, np.bool, "safe"):
         raise TypeError(

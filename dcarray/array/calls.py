@@ -37,6 +37,7 @@ __all__ = [
     "device_of",
     "elementwise",
     "library",
+    "warn_of_parts",
     "wrap",
     "write",
 ]
@@ -92,6 +93,11 @@ def elementwise(
         return _at_once(cls, op, operands, outs, where, keywords, device)
     if outs:
         _refuse_casts(op, signature, outs, keywords.get("casting", "same_kind"))
+    if device.is_named and "casting" in keywords:
+        for x, wanted in zip(operands, signature.inputs, strict=True):
+            warn_of_parts(getattr(x, "dtype", wanted), wanted)
+        for got, target in zip(signature.outputs, outs, strict=False):
+            warn_of_parts(got, getattr(target, "dtype", got))
     if op is POWER and signature.inputs[1].kind == "i":
         _refuse_negative(cls, operands[1])
     try:
@@ -302,6 +308,12 @@ def _refuse_casts(
     for index, (got, target) in enumerate(zip(signature.outputs, outs, strict=True)):
         if target is not None and not np.can_cast(got, target.dtype, casting):
             raise _casting_error(op, casting, got, target.dtype, index)
+
+
+def warn_of_parts(got: DType, wanted: DType) -> None:
+    """NumPy's warning of imaginary parts that a conversion loses."""
+    if got.kind == "c" and wanted.kind in "iuf":
+        np.empty(0, got).astype(wanted)
 
 
 def _into(cls: type[Array], values: Sequence[Value], outs: Sequence[Any]) -> Any:

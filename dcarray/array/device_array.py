@@ -128,7 +128,11 @@ class DeviceArray(Picking):
     def base(self) -> Any:
         """The array whose memory this one shows, or None."""
         if self._device.kind not in ("auto", "cpu"):
-            shown, value = self._read(), self._bind().value
+            binding = self._bind()
+            root = None if binding._root is None else binding._root()
+            if root is not None:
+                return None if root is self else root
+            shown, value = self._read(), binding.value
             if shown.layout == value.layout and shown.dtype == value.dtype:
                 return None
             return self._sibling(value.layout, value.dtype)

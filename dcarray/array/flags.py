@@ -35,8 +35,7 @@ class DeviceFlags:
     @property
     def owndata(self) -> bool:
         """Whether the array shows all of its memory, and is no view of a part."""
-        array = self._array
-        return array._layout == array._bind().value.layout
+        return self._array.base is None  # type: ignore[attr-defined]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._shown(), name)

@@ -403,8 +403,8 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
         if host.dtype != x.dtype:
             host = host.astype(x.dtype)
         value = cls._of_host(np.array(host)) if host.ndim else number_of(cls, host)
-    elif value.dtype.kind == "c" and x.dtype.kind != "c":
-        np.empty(0, value.dtype).astype(x.dtype)  # NumPy's warning
+    else:
+        calls.warn_of_parts(value.dtype, x.dtype)
     graph.common_device((x._device, value._device), "__setitem__")
     if not basic:
         if not _set_where(x, key, value):

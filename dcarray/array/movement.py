@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..backends.registry import Device
+from ..dtypes import DType
 from ..layout import copied_strides, dense_strides, is_contiguous, iteration_order
 from ..lazy.record import record
 from ..ops.elementwise import CAST
@@ -14,7 +17,7 @@ from ..ops.spec import Signature
 from . import calls
 from .state import ArrayState, HostArray
 
-__all__ = ["copied", "moved", "raveled", "reshaped"]
+__all__ = ["copied", "empty_along", "moved", "raveled", "reshaped"]
 
 
 def moved(x: ArrayState, function: Callable[[HostArray], HostArray]) -> Any:
@@ -91,6 +94,24 @@ def _meant(x: ArrayState, order: Any) -> Any:
     return "F" if lies == [False, True] else "C"
 
 
+def empty_along(
+    cls: type[ArrayState],
+    shape: Sequence[int],
+    slowest_first: Sequence[int],
+    dtype: DType,
+    device: Device,
+) -> Any:
+    """Memory with no particular content on a named device, without gaps, its axes
+    in this order; it is nobody's view."""
+    made = cls._empty(tuple([shape[axis] for axis in slowest_first]), dtype, device)
+    if tuple(slowest_first) == tuple(range(len(shape))):
+        return made
+    back = np.argsort(slowest_first)
+    result = moved(made, lambda a: a.transpose(back))
+    result._binding._root = weakref.ref(result)
+    return result
+
+
 def copied(x: ArrayState, order: Any = "C") -> Any:
     """A copy with memory of its own."""
     cls = type(x)
@@ -102,10 +123,9 @@ def copied(x: ArrayState, order: Any = "C") -> Any:
         if x._device.is_named:
             return calls.cast(cls, x, x.dtype, order=order)
     if host is None and x._device.is_named:
-        axes = tuple(range(x.ndim))
-        turned = axes[::-1] if order == "F" else axes
-        target = cls._empty(tuple([x.shape[a] for a in turned]), x.dtype, x._device)
-        target = moved(target, lambda a: a.transpose(turned))
+        axes = range(x.ndim)
+        slowest_first = axes[::-1] if order == "F" else axes
+        target = empty_along(cls, x.shape, slowest_first, x.dtype, x._device)
         # No array shows the value: it is computed straight into the target.
         same = Signature((x.dtype,), (x.dtype,))
         (value,) = record(CAST, (x._read(),), x._device, signature=same)

@@ -74,6 +74,7 @@ def reduction(
     with _as_arrays():
         given = x
         if dtype is not None:
+            calls.warn_of_parts(x.dtype, np.dtype(dtype))
             x = calls.cast(type(x), x, np.dtype(dtype))
         if where is not _missing and where is not True:
             x = _masked(x, op, where, initial)
@@ -227,6 +228,7 @@ def _mean(
     wide = np.dtype(np.float32) if working == np.float16 else working
     number = _number(x, axes, keep, where)
     given = x
+    calls.warn_of_parts(x.dtype, wide)
     if x.dtype != wide:
         x = calls.cast(type(x), x, wide)
     if where is not _missing and where is not True:

@@ -64,6 +64,8 @@ class Picking(Methods):
             return calls.elementwise(type(self), ops.RINT, (self,))
         if self._on_host():
             return on_host(type(self), np.round, self, decimals, out=out)
+        if out is not None:  # NumPy says whether it takes such numbers
+            np.round(np.empty(0, self.dtype), places, out=np.empty(0, out.dtype))
         return self._stored(self._rounded(places), out)
 
     def _rounded(self, places: int) -> Any:
@@ -124,6 +126,8 @@ class Picking(Methods):
             x, axis = self.ravel(), 0
         if not x.ndim:
             x = x.reshape(1)
+        if dtype is not None and self._device.is_named:
+            calls.warn_of_parts(x.dtype, np.dtype(dtype))
         return calls.library(type(self), op, (x,), axis=plain(axis), dtype=dtype)
 
     def trace(

@@ -10,6 +10,8 @@ cdef class ArrayState:
     cdef public bint _locked
     @cython.locals(binding=Binding, view=ArrayState, hosts=list)
     cpdef _host_sibling(self, array)
+    @cython.locals(binding=Binding, value=Value, view=ArrayState)
+    cpdef _seen(self, shown)
     @cython.locals(binding=Binding, value=Value)
     cpdef Binding _bind(self, bint shared=*)
     @cython.locals(binding=Binding, value=Value)

@@ -128,10 +128,14 @@ class ArrayState:
 
     def _seen(self, shown: View) -> Self:
         """Another view of the same memory, given as what the graph has of it."""
-        self._bind()
+        binding = self._bind()
+        if self._device.is_named and binding._root is None:
+            value = binding._value
+            if value is not None and self._view is value.view:
+                binding._root = native.reference(self)  # it shows all: the views' base
         view = native.new(ArrayState, type(self))
         view._host = None
-        view._binding = self._binding
+        view._binding = binding
         view._view = shown
         view._device = self._device
         view._locked = self._locked

@@ -128,7 +128,8 @@ class Binding:
     """What all views of one array share: the value that they show now.
 
     Memory of the host that no expression has read yet needs no value: ``root`` is the
-    array that shows it, and the value is made when somebody asks for it.
+    array that shows it, and the value is made when somebody asks for it.  On a named
+    device it refers to the array that the views were made of.
 
     ``hosts`` are the arrays that keep a NumPy array of the host's memory.
     """

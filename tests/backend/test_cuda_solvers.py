@@ -139,6 +139,19 @@ def test_by_singular_values(code: str) -> None:
     same(dc.linalg.tensorsolve(put(a), put(b)), np.linalg.tensorsolve(a, b))
 
 
+def test_either_triangle_of_a_symmetric_matrix() -> None:
+    a = numbers("d", (5, 5))
+    for half in "LlUu":
+        got, want = dc.linalg.eigh(put(a), half), np.linalg.eigh(a, half)
+        same(got.eigenvalues, want.eigenvalues)
+        same(dc.linalg.eigvalsh(put(a), half), want.eigenvalues)
+
+
+def test_one_tolerance_of_a_rank() -> None:
+    with pytest.raises(ValueError, match="can't be both set"):
+        dc.linalg.matrix_rank(put(np.eye(3)), 0.1, rtol=0.1)
+
+
 @pytest.mark.parametrize("code", ["f", "D"])
 @pytest.mark.parametrize("shape", [(6, 4), (4, 6), (2, 5, 5)])
 def test_triangles(code: str, shape: tuple[int, ...]) -> None:

@@ -70,6 +70,23 @@ def test_padding_that_turns_what_it_mirrors(device: str) -> None:
         lambda m, x: x.partition(3, 0),
         lambda m, x: m.copyto(x.astype(np.int32), 3.2),
         lambda m, x: m.concatenate([x, x], out=m.zeros((6, 4), np.int32)),
+        lambda m, x: m.concatenate([x, x], out=m.zeros((6, 4)), dtype="f8"),
+        lambda m, x: m.concatenate([x[0], x[1]], axis=1),
+        lambda m, x: m.concatenate([x[0], x]),
+        lambda m, x: m.concatenate([x, x, x[:, 1:]]),
+        lambda m, x: m.stack([x[0], x[0, 0]], axis=1),
+        lambda m, x: m.stack([]),
+        lambda m, x: m.putmask(x.astype("i4"), x > 3, x[0]),
+        lambda m, x: m.putmask(x, x[0] > 1, 1),
+        lambda m, x: m.place(x.astype("i4"), x > 3, x[0]),
+        lambda m, x: m.round(x, 1, out=m.zeros((3, 4), "i4")),
+        lambda m, x: m.compress([0, 1, 1], x[:, 1] / 2, out=m.zeros(2, "i4")),
+        lambda m, x: m.take(x[0], [0, 1], out=m.zeros(2, "i4")),
+        lambda m, x: m.dot(x, x.T, out=m.zeros((3, 3))),
+        lambda m, x: m.dot(x, x.T, out=m.zeros((3, 3), "f4", "F")),
+        lambda m, x: m.dot(x, x.T, out=m.zeros((3, 4), "f4")),
+        lambda m, x: m.partition(m.asarray(x[0, 0]), 2),
+        lambda m, x: m.argpartition(m.asarray(x[0, 0]), 0, axis=3),
         lambda m, x: m.pad(x, 1.5),
         lambda m, x: m.pad(x, -1),
         lambda m, x: m.isin(x, x, kind="other"),
@@ -98,6 +115,7 @@ def test_padding_that_turns_what_it_mirrors(device: str) -> None:
         lambda m, x: m.searchsorted(x[0], x, sorter=[0, 1]),
         lambda m, x: m.searchsorted(x[0], x, sorter=[0.0, 1, 2, 3]),
         lambda m, x: m.cov(x, dtype=int),
+        lambda m, x: m.cov(x[:1], x, rowvar=False, dtype="i1"),
         lambda m, x: m.digitize(x, [3, 3, 2, 4]),
         lambda m, x: m.pad(x, 1, other=3),
         lambda m, x: m.pad(x, 1, "edge", constant_values=3),
@@ -161,6 +179,11 @@ def test_flat_takes_keys_and_repeats_values(device: str, key: Any) -> None:
         lambda m, x: m.nanquantile(x + np.nan, [0.5, 0.25], axis=0),
         lambda m, x: m.nanvar(m.zeros((0, 3)), axis=0),
         lambda m, x: m.nanmean(x + np.nan),
+        lambda m, x: m.multiply(x * 1j, 2, out=m.zeros((3, 4)), **UNSAFE),
+        lambda m, x: m.add(x * 1j, x, dtype="f8", **UNSAFE),
+        lambda m, x: m.sum(x * 1j, 1, dtype="f8"),
+        lambda m, x: m.mean(x * 1j, dtype="f4"),
+        lambda m, x: m.cumsum(x * 1j, dtype=int),
     ],
 )
 @pytest.mark.parametrize("scalars", ["array", "numpy"])
@@ -200,6 +223,16 @@ class Subclass(tuple[Any, ...]):
         lambda m, x: m.einsum("...ft,mf->...mt", x.reshape(2, 3, 2), x[:, :3]),
         lambda m, x: m.einsum("ij,j->ij", x.T, x[:, 0]),
         lambda m, x: m.pad(x.T, ((1, 2), (2, 1)), constant_values=((1, 2), (3, 4))),
+        lambda m, x: m.concatenate([x.T, x.T[1:]]),
+        lambda m, x: m.concatenate([x.T, x.T.copy()], axis=1),
+        lambda m, x: m.stack([x.T, x.T], axis=1),
+        lambda m, x: m.block([[x.T, x.T], [x.T, x.T]]),
+        lambda m, x: m.choose(x[0] > 1, [x[0] / 2, x[1]], out=m.zeros(4, "i4")),
+        lambda m, x: m.compress([0, 1, 1], x[:, 1] / 2, out=m.zeros(2, "i2")),
+        lambda m, x: m.pad(x, [[1, 2], [0, 3]], "mean", stat_length=((1, 2), (3, 1))),
+        lambda m, x: m.dot(x, x.T, out=m.zeros((3, 3), "f4")),
+        lambda m, x: m.einsum("->", m.array(3, "f2"), dtype="f8"),
+        lambda m, x: m.argpartition(m.asarray(x[0, 0]), 0),
         lambda m, x: m.pad(x.T, 1, "edge"),
         lambda m, x: m.pad(x.T, ((1, 0), (0, 2)), "wrap"),
         lambda m, x: m.ravel_multi_index((x.astype(int), x.astype(int)), (12, 13), **F),
@@ -273,12 +306,40 @@ def test_einsum_gives_views_as_numpy_does(device: str) -> None:
 
 def test_what_shows_a_part_is_a_view(device: str) -> None:
     x = dc.asarray(A, device=device)
+    assert x[...].base is x[1:].T.base is x
+    assert x.astype("c8").real.base.dtype == "c8"
     assert x.base is None
+    for made in (dc.zeros_like(x.T), x.copy("F"), dc.block(x), dc.stack([x.T, x.T])):
+        assert made.flags.owndata
+        assert made.T.base is made
+    assert not x[...].flags.owndata
     assert x.flags.owndata
     assert not x[1:].flags["OWNDATA"]
     x[1:].base[0, 0] = 5
     assert x.get()[0, 0] == 5
     assert dc.require(x[:, ::2], None, "O").flags.owndata
+
+
+def test_integers_of_one_size_stay_apart(device: str) -> None:
+    for code in "lq":
+        x = dc.asarray(A.astype(code), device=device)
+        for view in (x[1:], x.T, x.reshape(12), x[None], x[..., ::2]):
+            assert view.dtype.char == code
+
+
+def test_where_of_copyto_can_be_any_number(device: str) -> None:
+    for where in (0, 4, -4, 3.5, 2j, False):
+        x, host = dc.asarray(A, device=device), A.copy()
+        dc.copyto(x, 7, where=where)
+        np.copyto(host, 7, where=where)
+        assert np.array_equal(x.get(), host)
+
+
+def test_a_polynomial_of_a_polynomial_is_one(device: str) -> None:
+    p, q = dc.asarray([1, 2, 3], device=device), np.poly1d([2, 1])
+    got = dc.polyval(p, q)
+    assert isinstance(got, np.poly1d)
+    assert np.array_equal(got.coeffs, np.polyval([1, 2, 3], q).coeffs)
 
 
 def test_arrays_of_the_host_as_out_of_a_device(device: str) -> None:

@@ -15,10 +15,7 @@ import numpy as np
 
 __all__ = ["rows"]
 
-SOLVERS = (
-    *("det", "eigh", "eigvalsh", "inv"),
-    *("slogdet", "solve", "svd"),
-)
+SOLVERS = ("det", "inv", "slogdet", "solve", "svd")
 """CuPy's functions that do as NumPy's."""
 
 
@@ -30,6 +27,8 @@ def rows() -> dict[str, Callable[..., Any]]:
     found |= {
         "cholesky": _cholesky,
         "cond": _cond,
+        "eigh": _eigh,
+        "eigvalsh": _eigvalsh,
         "lstsq": _lstsq,
         "matrix_rank": _matrix_rank,
         "pinv": _pinv,
@@ -48,6 +47,20 @@ def _cholesky(a: Any, *, upper: bool = False) -> Any:
     if not upper or a.ndim < 2:
         return linalg.cholesky(a)
     return linalg.cholesky(a.swapaxes(-2, -1).conj()).swapaxes(-2, -1).conj()
+
+
+def _eigh(a: Any, UPLO: str = "L") -> Any:
+    """`numpy.linalg.eigh`."""
+    from cupy import linalg
+
+    return linalg.eigh(a, UPLO.upper())
+
+
+def _eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """`numpy.linalg.eigvalsh`."""
+    from cupy import linalg
+
+    return linalg.eigvalsh(a, UPLO.upper())
 
 
 def _qr(a: Any, mode: str = "reduced") -> Any:
@@ -79,6 +92,8 @@ def _matrix_rank(
     A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None
 ) -> Any:
     """`numpy.linalg.matrix_rank`."""
+    if tol is not None and rtol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
     if A.ndim < 2 or not A.size or hermitian or not _is_number(tol, rtol):
         raise TypeError("matrix_rank: of matrices, by singular values")
     sizes = _svdvals(A)

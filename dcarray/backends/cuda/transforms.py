@@ -415,7 +415,7 @@ def _lengths(
         axes = list(range(ndim)) if s is None else list(range(-len(s), 0))
         if s is not None:
             warnings.warn(
-                "`axes` should not be None where `s` is given: NumPy deprecated it",
+                "`axes` should not be `None` if `s` is not `None`: NumPy deprecated it",
                 DeprecationWarning,
                 stacklevel=2,
             )
@@ -426,7 +426,8 @@ def _lengths(
         raise ValueError("Shape and axes have different lengths.")
     if None in given:
         warnings.warn(
-            "`s` should not contain None: NumPy deprecated it, -1 means the same",
+            "Passing an array containing `None` values to `s` is deprecated by NumPy: "
+            "-1 means the same",
             DeprecationWarning,
             stacklevel=2,
         )

@@ -167,9 +167,9 @@ def _lexsort(work: Work, *keys: Any, axis: Any = -1) -> GridView:
 
 def check_places(x: GridView, kth: Any, axis: Any) -> None:
     """Raise NumPy's error for places of a partition that are not there."""
-    length = x.size if axis is None else 1
-    if x.ndim and axis is not None:
-        length = x.shape[normalized_axis(axis, x.ndim)]
+    if axis is not None:
+        axis = normalized_axis(axis, x.ndim)
+    length = x.size if axis is None else x.shape[axis]
     np.empty(length, np.bool).partition(kth)
 
 
@@ -184,6 +184,8 @@ def _partition(
 ) -> GridView:
     """`numpy.partition`, or the places: what is sorted is partitioned."""
     x = work.put(x)
+    if not x.ndim and row is _argsort:
+        x = x.through(lambda a: a[None])  # NumPy takes a number for a vector here
     check_places(x, work.read(kth) if isinstance(kth, GridView) else kth, axis)
     return row(work, x, axis=axis)
 
