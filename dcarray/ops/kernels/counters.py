@@ -1,0 +1,259 @@
+"""Numbers of a counter: Philox 4x32 with 10 rounds (Salmon et al. 2011).
+
+A work item makes the four words of one block, whose number is the counter.  Numbers
+lie so that 32 neighbours among the items store side by side: a page is 32 blocks, first
+all their first numbers, then all second ones, and so on.
+
+Functions of four words give the numbers of a block, as many as their name says of how
+many bits each takes.  Logarithms, sines and cosines are polynomials with fused
+multiply-adds and no other rounding, so that devices differ in no bit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...kernel.grid import global_id
+from ...kernel.language import Scalar, as_signed, cast, dtype_of, fma, sqrt
+from ..fast.circular import negated, series
+from ..fast.logarithm import rest_of, split, together
+from ..fast.parts import number, polynomial
+from .drawing import upper_half
+
+__all__ = [
+    "PAGE",
+    "bounded_64",
+    "bounded_128",
+    "draw_by_counter",
+    "exponential_32",
+    "exponential_64",
+    "normal_32",
+    "normal_64",
+    "uniform_32",
+    "uniform_64",
+    "words_32",
+    "words_64",
+]
+
+PAGE = 32
+"""Blocks of a page."""
+
+LOW = np.uint64(0xFFFFFFFF)
+FIRST_MULTIPLIER, SECOND_MULTIPLIER = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+FIRST_WEYL, SECOND_WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
+ROUNDS = tuple(range(10))
+
+HALF_PI = math.pi / 2
+LOG = (
+    7.0376836292e-2,
+    -1.1514610310e-1,
+    1.1676998740e-1,
+    -1.2420140846e-1,
+    1.4249322787e-1,
+    -1.6668057665e-1,
+    2.0000714765e-1,
+    -2.4999993993e-1,
+    3.3333331174e-1,
+)
+"""Of log(1 + f) - f + f**2 / 2, divided by f**3 (S. Moshier, Cephes, 1989)."""
+LN2 = (0.693359375, -2.12194440e-4)
+
+
+# ------------------------------------------------------------------------------ blocks
+def philox(counter: Scalar, upper: Scalar, key: Scalar) -> Scalar:
+    """The four words of a block, for both halves of the counter, of 64 bits each."""
+    a, b = np.uint32(counter & LOW), np.uint32(counter >> 32)
+    c, d = np.uint32(upper & LOW), np.uint32(upper >> 32)
+    first, second = np.uint32(key & LOW), np.uint32(key >> 32)
+    for _ in ROUNDS:
+        one = np.uint64(a) * FIRST_MULTIPLIER
+        other = np.uint64(c) * SECOND_MULTIPLIER
+        a = np.uint32(other >> 32) ^ b ^ first
+        c = np.uint32(one >> 32) ^ d ^ second
+        b, d = np.uint32(other & LOW), np.uint32(one & LOW)
+        first, second = first + FIRST_WEYL, second + SECOND_WEYL
+    return a, b, c, d
+
+
+def joined(low: Scalar, high: Scalar) -> Scalar:
+    """Two words as one."""
+    return np.uint64(low) | np.uint64(high) << 32
+
+
+# ---------------------------------------------------------------------------- integers
+def words_32(
+    a: Scalar, b: Scalar, c: Scalar, d: Scalar, shift: Scalar, low: Scalar
+) -> Scalar:
+    """The upper bits of each word, and ``low`` added."""
+    return (
+        low + np.uint64(a >> np.uint32(shift)),
+        low + np.uint64(b >> np.uint32(shift)),
+        low + np.uint64(c >> np.uint32(shift)),
+        low + np.uint64(d >> np.uint32(shift)),
+    )
+
+
+def words_64(
+    a: Scalar, b: Scalar, c: Scalar, d: Scalar, shift: Scalar, low: Scalar
+) -> Scalar:
+    """The same of words of 64 bits."""
+    return low + (joined(a, b) >> shift), low + (joined(c, d) >> shift)
+
+
+def bounded_64(
+    a: Scalar, b: Scalar, c: Scalar, d: Scalar, bound: Scalar, low: Scalar
+) -> Scalar:
+    """Integers below a bound: the upper half of the product with a word of 64 bits."""
+    return (
+        low + upper_half(joined(a, b), bound),
+        low + upper_half(joined(c, d), bound),
+    )
+
+
+def bounded_128(
+    a: Scalar, b: Scalar, c: Scalar, d: Scalar, bound: Scalar, low: Scalar
+) -> Scalar:
+    """The same with a word of 128 bits."""
+    part = upper_half(joined(a, b), bound)
+    whole = joined(c, d) * bound
+    carry = np.uint64(1) if whole + part < part else np.uint64(0)
+    return (low + upper_half(joined(c, d), bound) + carry,)
+
+
+# ------------------------------------------------------------------------------ floats
+def uniform_32(
+    a: Scalar, b: Scalar, c: Scalar, d: Scalar, width: Scalar, low: Scalar
+) -> Scalar:
+    """From 0 to 1, times ``width``, and ``low`` added; 24 bits of each word."""
+    unit = np.float32(2.0**-24)
+    return (
+        np.float32(a >> 8) * unit * width + low,
+        np.float32(b >> 8) * unit * width + low,
+        np.float32(c >> 8) * unit * width + low,
+        np.float32(d >> 8) * unit * width + low,
+    )
+
+
+def uniform_64(
+    a: Scalar, b: Scalar, c: Scalar, d: Scalar, width: Scalar, low: Scalar
+) -> Scalar:
+    """The same of 53 bits."""
+    first, second = joined(a, b) >> 11, joined(c, d) >> 11
+    return (
+        np.float64(first) * 2.0**-53 * width + low,
+        np.float64(second) * 2.0**-53 * width + low,
+    )
+
+
+def minus_log_32(word: Scalar) -> Scalar:
+    """-log of (word + 1/2) / 2**32, up to 22.9."""
+    u = fma(np.float32(word), np.float32(2.0**-32), np.float32(2.0**-33))
+    k, m = split(u)
+    f = m - np.float32(1.0)
+    z = f * f
+    rest = f * z * polynomial(f, LOG)
+    count = number(k, u)
+    rest = fma(count, np.float32(LN2[1]), fma(z, np.float32(-0.5), rest))
+    return -fma(count, np.float32(LN2[0]), f + rest)
+
+
+def minus_log_64(word: Scalar) -> Scalar:
+    """-log of a number in (0, 1] of the 53 upper bits of a word."""
+    u = np.float64((word >> 11) + np.uint64(1)) * 2.0**-53
+    k, m = split(u)
+    f = m - 1.0
+    return -together(k, f, rest_of(f))
+
+
+def exponential_32(
+    a: Scalar, b: Scalar, c: Scalar, d: Scalar, scale: Scalar, low: Scalar
+) -> Scalar:
+    """The logarithm of each word, times ``scale``, and ``low`` added."""
+    return (
+        minus_log_32(a) * scale + low,
+        minus_log_32(b) * scale + low,
+        minus_log_32(c) * scale + low,
+        minus_log_32(d) * scale + low,
+    )
+
+
+def exponential_64(
+    a: Scalar, b: Scalar, c: Scalar, d: Scalar, scale: Scalar, low: Scalar
+) -> Scalar:
+    """The same of words of 64 bits."""
+    return (
+        minus_log_64(joined(a, b)) * scale + low,
+        minus_log_64(joined(c, d)) * scale + low,
+    )
+
+
+def pair(half: Scalar, word: Scalar) -> Scalar:
+    """Two normal numbers: those of the radius whose square is twice ``half``, in the
+    direction of a word (Box and Muller 1958)."""
+    bits = 8 * dtype_of(word).itemsize
+    # A quarter of a turn, and from there so much to either side.
+    rest = cast(as_signed(word << 2), half) * cast(2.0**-bits * HALF_PI, half)
+    quarter = word >> (bits - 2)
+    z = rest * rest
+    odd, even = series(rest)
+    sine = fma(rest * z, odd, rest)
+    cosine = fma(z, even, cast(1.0, half))
+    radius = sqrt(half + half)
+    is_odd = quarter & 1 == 1
+    x = negated(sine if is_odd else cosine, (quarter + 1) >> 1)
+    y = negated(cosine if is_odd else sine, quarter >> 1)
+    return radius * x, radius * y
+
+
+def normal_32(
+    a: Scalar, b: Scalar, c: Scalar, d: Scalar, scale: Scalar, low: Scalar
+) -> Scalar:
+    """Normal numbers, times ``scale``, and ``low`` added."""
+    w, x = pair(minus_log_32(a), b)
+    y, z = pair(minus_log_32(c), d)
+    return w * scale + low, x * scale + low, y * scale + low, z * scale + low
+
+
+def normal_64(
+    a: Scalar, b: Scalar, c: Scalar, d: Scalar, scale: Scalar, low: Scalar
+) -> Scalar:
+    """The same of words of 64 bits."""
+    x, y = pair(minus_log_64(joined(a, b)), joined(c, d))
+    return x * scale + low, y * scale + low
+
+
+# ------------------------------------------------------------------------- all of them
+def draw_by_counter(
+    out: Scalar,
+    first: Scalar,
+    upper: Scalar,
+    key: Scalar,
+    skip: Scalar,
+    factor: Scalar,
+    low: Scalar,
+    *,
+    make: Any,
+    each: int,
+) -> None:
+    """Fill an array; each work item makes a block of ``each`` numbers.
+
+    Parameters are the array, both halves of the first counter, the key, how many
+    numbers of the first page are skipped, and what ``make`` takes behind the words.
+    """
+    block = global_id(0)
+    counter = first + np.uint64(block)
+    carry = np.uint64(1) if counter < first else np.uint64(0)
+    a, b, c, d = philox(counter, upper + carry, key)
+    at = (block >> 5) * (PAGE * each) + (block & (PAGE - 1)) - skip
+    size = len(out)
+    found = make(a, b, c, d, factor, low)
+    if at >= 0 and at + (PAGE * (each - 1)) < size:
+        for k, x in enumerate(found):
+            out[at + PAGE * k] = cast(x, out[0])
+    else:
+        for k, x in enumerate(found):
+            if at + PAGE * k >= 0 and at + PAGE * k < size:
+                out[at + PAGE * k] = cast(x, out[0])

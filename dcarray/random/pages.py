@@ -1,0 +1,127 @@
+"""Where the stream of a counter stands, and the kernel that goes on from there."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import threading
+from typing import Any
+
+import numpy as np
+
+from ..api.kernels import kernel
+from ..array import DeviceArray
+
+__all__ = ["Pages"]
+
+WORD = 1 << 64
+WHOLE = 1 << 128
+BLOCKS = 32
+"""Of a page."""
+
+
+class Pages:
+    """A place in a stream; see `ops.kernels.counters` for how numbers lie in it.
+
+    Attributes
+    ----------
+    key : int
+        64 bits.
+    counter : int
+        The first block of the page, of 128 bits.
+    taken : int
+        Numbers of the page that are taken.
+    bits : int
+        Of each of them.
+
+    Raises
+    ------
+    ValueError
+        A number that is out of range.
+    """
+
+    def __init__(self, key: int, counter: int, taken: int = 0, bits: int = 32) -> None:
+        if bits not in (32, 64, 128):
+            raise ValueError(f"CounterGenerator: there are no numbers of {bits!r} bits")
+        self.key = _within("key", key, WORD)
+        self.counter = _within("counter", counter, WHOLE)
+        self.taken = _within("taken", taken, _per_page(bits))
+        self.bits = bits
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, int]:
+        with self._lock:
+            names = ("key", "counter", "taken", "bits")
+            return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, int]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def moved(self, blocks: int) -> Pages:
+        """Another place, so many blocks further."""
+        state = self.__getstate__()
+        state["counter"] = (state["counter"] + blocks) % WHOLE
+        return Pages(**state)
+
+    def fill(self, out: DeviceArray, make: str, bits: int, *numbers: Any) -> None:
+        """Put the next numbers into an array in C order.
+
+        Parameters
+        ----------
+        out : DeviceArray
+        make : str
+            The function that makes them of words.
+        bits : int
+            That each of them takes.
+        *numbers
+            What the function takes behind the words.
+        """
+        count = out.size
+        if not count:
+            return
+        page = _per_page(bits)
+        with self._lock:
+            counter, taken = self.counter, self.taken
+            if taken and bits != self.bits:
+                counter, taken = (counter + BLOCKS) % WHOLE, 0
+            last = taken + count
+            _draw()(
+                out.reshape(-1),
+                np.uint64(counter % WORD),
+                np.uint64(counter // WORD),
+                np.uint64(self.key),
+                np.int64(taken),
+                *numbers,
+                size=(-(-last // page) * BLOCKS,),
+                make=_makers()[make],
+                each=128 // bits,
+            )
+            self.counter = (counter + last // page * BLOCKS) % WHOLE
+            self.taken, self.bits = last % page, bits
+
+
+@functools.cache
+def _draw() -> Any:
+    """The kernel; made when numbers are drawn for the first time."""
+    from ..ops.kernels.counters import draw_by_counter
+
+    return kernel(draw_by_counter)
+
+
+@functools.cache
+def _makers() -> dict[str, Any]:
+    """The functions that make numbers of words, by name."""
+    from ..ops.kernels import counters
+
+    return {name: getattr(counters, name) for name in counters.__all__}
+
+
+def _per_page(bits: int) -> int:
+    return BLOCKS * 128 // bits
+
+
+def _within(name: str, number: Any, end: int) -> int:
+    found = operator.index(number)
+    if not 0 <= found < end:
+        raise ValueError(f"CounterGenerator: {name} is {found}, not from 0 to {end}")
+    return found
