@@ -1,15 +1,13 @@
-"""Where the stream of a counter stands, and the kernel that goes on from there."""
+"""Where the stream of a counter stands, and how it goes on from there."""
 
 from __future__ import annotations
 
-import functools
 import operator
 import threading
 from typing import Any
 
 import numpy as np
 
-from ..api.kernels import kernel
 from ..array import DeviceArray
 
 __all__ = ["Pages"]
@@ -79,41 +77,19 @@ class Pages:
         count = out.size
         if not count:
             return
+        from .filling import fill  # who draws nothing does not load the language
+
         page = _per_page(bits)
         with self._lock:
             counter, taken = self.counter, self.taken
             if taken and bits != self.bits:
                 counter, taken = (counter + BLOCKS) % WHOLE, 0
             last = taken + count
-            _draw()(
-                out.reshape(-1),
-                np.uint64(counter % WORD),
-                np.uint64(counter // WORD),
-                np.uint64(self.key),
-                np.int64(taken),
-                *numbers,
-                size=(-(-last // page) * BLOCKS,),
-                make=_makers()[make],
-                each=128 // bits,
-            )
+            words = (counter % WORD, counter // WORD, self.key)
+            given = [*map(np.uint64, words), np.int64(taken), *numbers]
+            fill(out, make, bits, given, -(-last // page) * BLOCKS)
             self.counter = (counter + last // page * BLOCKS) % WHOLE
             self.taken, self.bits = last % page, bits
-
-
-@functools.cache
-def _draw() -> Any:
-    """The kernel; made when numbers are drawn for the first time."""
-    from ..ops.kernels.counters import draw_by_counter
-
-    return kernel(draw_by_counter)
-
-
-@functools.cache
-def _makers() -> dict[str, Any]:
-    """The functions that make numbers of words, by name."""
-    from ..ops.kernels import counters
-
-    return {name: getattr(counters, name) for name in counters.__all__}
 
 
 def _per_page(bits: int) -> int:
