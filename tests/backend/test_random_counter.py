@@ -17,7 +17,7 @@ from tests.metal_simulator.library import compiler
 
 Counter = dc.random.CounterGenerator
 OPENCL = "opencl:0"
-DEVICES = ["cpu", OPENCL, "metal:0"]
+DEVICES = ["cpu", OPENCL, "cuda:0", "metal:0"]
 WORD = (1 << 32) - 1
 
 PUBLISHED = [
@@ -35,8 +35,8 @@ PUBLISHED = [
 @pytest.fixture(scope="module", params=DEVICES)
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
     label = request.param
-    if label == OPENCL and label not in [str(one) for one in dc.devices()]:
-        pytest.skip("there is no OpenCL device")
+    if label in (OPENCL, "cuda:0") and label not in [str(one) for one in dc.devices()]:
+        pytest.skip("there is no such device")
     if label != "metal:0":
         yield label
         return

@@ -392,8 +392,8 @@ def _linear(raw: Raw, x: GridView, w: GridView, *rest: GridView, cut: bool) -> G
     (bias,) = rest or (None,)
     y = w.through(lambda a: a.T)
     blas = raw.backend._blas
-    if x.layout.plain and x.ndim > 1 and x.size and w.size:
-        flat = blas.linear(_rows_of(x), y, bias, cut)
+    if x.ndim > 1 and x.size and w.size and (x.ndim == 2 or x.layout.plain):
+        flat = blas.linear(_rows_of(x) if x.ndim > 2 else x, y, bias, cut)
         if flat is not None:
             return _shaped(flat, x.shape[:-1])
     work = raw.work

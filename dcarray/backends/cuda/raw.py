@@ -216,9 +216,13 @@ class Raw:
     def zeros(self, words: int) -> GridView:
         """Words of 8 bytes that are 0."""
         made = self.new((words,), INT64)
+        self.clear(made)
+        return made
+
+    def clear(self, made: GridView) -> None:
+        """Fill new memory with zeros."""
         self.did(self._clear, made)
         self._clear((made.memory,), ())
-        return made
 
     def _clear(self, memories: Sequence[Any], scalars: Sequence[Any]) -> None:
         (memory,) = memories
