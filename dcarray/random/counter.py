@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..api.conversion import as_array, chosen_device, default_dtype
-from ..api.creation import empty
+from ..api.creation import full
 from ..array import DeviceArray
 from ..array.methods import plain
 from ..array.state import check_dtype
@@ -282,11 +282,13 @@ class CounterGenerator:
         bits = 8 * wanted.itemsize
         make = f"{kind}_{bits}"
         is_direct = out is not None and not given and out.flags.c_contiguous
-        target = out if is_direct else empty(shape, wanted, device=place)
-        self._pages.fill(target, make, bits, *plain_numbers)
+        if is_direct:
+            self._pages.fill(out, make, bits, *plain_numbers)
+            return out
+        target = self._pages.made(shape, wanted, place, make, bits, *plain_numbers)
         if given:
             target = _cast(low, wanted) + _cast(scale, wanted) * target
-        if out is None or is_direct:
+        if out is None:
             return target
         out[...] = target
         return out
@@ -329,7 +331,7 @@ class CounterGenerator:
         bound = last - first + bool(endpoint)
         place = chosen_device("cpu") if size is None else self._place(None, device)
         check_dtype(wanted, place)
-        found = empty(1 if size is None else _shape(size), wanted, device=place)
+        shape = (1,) if size is None else _shape(size)
         if bound & (bound - 1) == 0:
             bits = 32 if bound <= 1 << 32 else 64
             # The upper bits of a word; one of no bits would be shifted by all of them.
@@ -341,9 +343,10 @@ class CounterGenerator:
             numbers = (bound, first)
             make = f"bounded_{bits}"
         if bound == 1:
-            found[...] = first
+            found = full(shape, first, wanted, device=place)
         else:
-            self._pages.fill(found, make, bits, *[np.uint64(x % WORD) for x in numbers])
+            words = [np.uint64(x % WORD) for x in numbers]
+            found = self._pages.made(shape, wanted, place, make, bits, *words)
         return found.get()[0] if size is None else found
 
     # ------------------------------------------------------------------------- a stream

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..array import DeviceArray
+from ..backends.registry import Device
 
 __all__ = ["Pages"]
+
+Drawn = TypeVar("Drawn")
 
 WORD = 1 << 64
 WHOLE = 1 << 128
@@ -61,6 +66,25 @@ class Pages:
         state["counter"] = (state["counter"] + blocks) % WHOLE
         return Pages(**state)
 
+    def made(
+        self,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        device: Device,
+        make: str,
+        bits: int,
+        *numbers: Any,
+    ) -> DeviceArray:
+        """A new array of the next numbers; see `fill`."""
+
+        def draw(given: list[Any], blocks: int) -> DeviceArray:
+            made: DeviceArray = _filling().made(
+                shape, dtype, device, make, bits, given, blocks
+            )
+            return made
+
+        return self._next(math.prod(shape), bits, numbers, draw)
+
     def fill(self, out: DeviceArray, make: str, bits: int, *numbers: Any) -> None:
         """Put the next numbers into an array in C order.
 
@@ -74,22 +98,40 @@ class Pages:
         *numbers
             What the function takes behind the words.
         """
-        count = out.size
-        if not count:
-            return
-        from .filling import fill  # who draws nothing does not load the language
 
+        def draw(given: list[Any], blocks: int) -> None:
+            _filling().fill(out, make, bits, given, blocks)
+
+        self._next(out.size, bits, numbers, draw)
+
+    def _next(
+        self,
+        count: int,
+        bits: int,
+        numbers: tuple[Any, ...],
+        draw: Callable[[list[Any], int], Drawn],
+    ) -> Drawn:
+        """Go on by so many numbers, once they are drawn."""
         page = _per_page(bits)
         with self._lock:
             counter, taken = self.counter, self.taken
-            if taken and bits != self.bits:
+            if taken and count and bits != self.bits:
                 counter, taken = (counter + BLOCKS) % WHOLE, 0
             last = taken + count
             words = (counter % WORD, counter // WORD, self.key)
             given = [*map(np.uint64, words), np.int64(taken), *numbers]
-            fill(out, make, bits, given, -(-last // page) * BLOCKS)
-            self.counter = (counter + last // page * BLOCKS) % WHOLE
-            self.taken, self.bits = last % page, bits
+            found = draw(given, -(-last // page) * BLOCKS if count else 0)
+            if count:
+                self.counter = (counter + last // page * BLOCKS) % WHOLE
+                self.taken, self.bits = last % page, bits
+            return found
+
+
+def _filling() -> Any:
+    """The module that runs the kernel; who draws nothing does not load the language."""
+    from . import filling
+
+    return filling
 
 
 def _per_page(bits: int) -> int:
