@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dcarray as dc
-from dcarray.backends.cuda import blas, products
+from dcarray.backends.cuda import blas, calling, products
 from dcarray.backends.registry import counted
 
 from ..cuda_simulator import Runtime, installed
@@ -40,6 +40,9 @@ class Library:
         self.things: dict[int, dict[Any, Any]] = {}
         self.chosen = self.run = self.workspace = 0
         self.is_able = True
+        # Their addresses are taken.
+        self.cublasLtMatmul = calling._MATMUL(self._matmul)
+        self.cublasLtMatmulDescSetAttribute = calling._CHANGE(self._change)
 
     def _make(self, handle: Any, **facts: Any) -> int:
         handle._obj.value = len(self.things) + 1
@@ -70,7 +73,12 @@ class Library:
         self.things[thing.value][attribute] = value._obj.value
         return 0
 
-    cublasLtMatmulDescSetAttribute = _set
+    def _change(self, thing: int, attribute: int, value: int, size: int) -> int:
+        assert size == SIZES[attribute]
+        found = int.from_bytes(ctypes.string_at(value, size), "little")
+        self.things[thing][attribute] = found
+        return 0
+
     cublasLtMatrixLayoutSetAttribute = _set
     cublasLtMatmulPreferenceSetAttribute = _set
 
@@ -91,9 +99,9 @@ class Library:
         self.chosen += wanted
         return 0
 
-    def cublasLtMatmul(self, handle: Any, *given: Any) -> int:
-        values = [x.value if isinstance(x, ctypes.c_void_p) else x for x in given]
-        self._runtime._run("product", values[-1] or 0, lambda: self._multiply(*values))
+    def _matmul(self, handle: int, *given: Any) -> int:
+        values = [x or 0 for x in given]
+        self._runtime._run("product", values[-1], lambda: self._multiply(*values))
         self.run += 1
         return 0
 
@@ -109,7 +117,7 @@ class Library:
 
     def _multiply(self, *values: Any) -> None:
         description, _, x, a, y, b, _, out, c, _, _, _, room, size, _ = values
-        assert (room or 0) > 0 or not size.value
+        assert room > 0 or not size
         facts = self.things[description]
         first, second = self._seen(x, a), self._seen(y, b)
         first = first.mT if facts[3] else first

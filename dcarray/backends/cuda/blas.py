@@ -23,8 +23,9 @@ from ...ops.elementwise import ADD
 from ..base import Start
 from ..grid.views import GridView
 from . import vectors
+from .calling import Call, Prepared
 from .driver import runtime
-from .products import BIAS, PLAIN, RELU, Product, Products
+from .products import BIAS, PLAIN, RELU, Products
 from .stacks import ALIGNED, INT, NOT_TURNED, Matrix, alignment, places
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class _Plan(NamedTuple):
     nbytes : int
         Of the result of one call.
     layout : Layout
-    ready : Product or None
+    ready : Call or None
         The same by cuBLASLt, where that has it.
     """
 
@@ -101,7 +102,7 @@ class _Plan(NamedTuple):
     pointers: tuple[ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     nbytes: int
     layout: Layout
-    ready: Product | None
+    ready: Call | None
 
 
 REFUSED: Any = ()
@@ -213,34 +214,12 @@ class Blas:
         start([z.memory for z in (found, *operands)], ())
         return found
 
-    def _prepared(self, plan: _Plan, ready: Product, usual: Start | None) -> Start:
+    def _prepared(self, plan: _Plan, call: Call, usual: Start | None) -> Start:
         """What multiplies two blocks into the first one by cuBLASLt, or as ``usual``
         where they begin elsewhere than blocks of the pool."""
-        backend = self._backend
-        streams, allocate, enter = backend.streams, backend.allocate, backend._enter
-        run, workspace = ready
+        check = self._products.check
         starts, nbytes = plan.starts, plan.nbytes
-
-        def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
-            out, x, y, *rest = memories
-            if usual is not None and (x.pointer | y.pointer) % ALIGNED:
-                return usual(memories, scalars)
-            enter()
-            stream = streams.main
-            if streams.several:
-                stream = streams.current
-                with streams.entered():
-                    for memory in memories:
-                        streams.use(memory, memory is out, stream)
-            room = allocate(workspace) if workspace else None
-            place = 0 if room is None else room.pointer
-            bias = rest[0].pointer if rest else 0
-            target, first, second = out.pointer, x.pointer, y.pointer
-            for here, there in starts:
-                run(second + there, first + here, target, bias, place, stream.pointer)
-                target += nbytes
-
-        return start
+        return Prepared(self._backend, call, starts, nbytes, usual, check)
 
     def _usual(self, plan: _Plan) -> Start:
         """What multiplies two blocks into the first one."""

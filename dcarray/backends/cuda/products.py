@@ -11,18 +11,19 @@ import ctypes
 import os
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...errors import LaunchError
+from .calling import BIAS_POINTER, Call
 from .driver import runtime
 from .stacks import ALIGNED, Matrix
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
 
-__all__ = ["BIAS", "PLAIN", "RELU", "Product", "Products"]
+__all__ = ["BIAS", "PLAIN", "RELU", "Products"]
 
 _POINTER, _SIZE = ctypes.c_void_p, ctypes.c_size_t
 _INT, _LONG = ctypes.c_int32, ctypes.c_int64
@@ -30,7 +31,7 @@ _INT, _LONG = ctypes.c_int32, ctypes.c_int64
 PLAIN, RELU, BIAS = 1, 2, 4
 """CUBLASLT_EPILOGUE_DEFAULT, _RELU and _BIAS; 6 is both of these."""
 
-_TURN_A, _TURN_B, _EPILOGUE, _BIAS_POINTER = 3, 4, 7, 8
+_TURN_A, _TURN_B, _EPILOGUE = 3, 4, 7
 """Attributes of a descriptor."""
 _BATCH_COUNT, _BATCH_STEP = 5, 6
 """Of a layout."""
@@ -51,22 +52,6 @@ class _Choice(ctypes.Structure):
         ("waves", ctypes.c_float),
         ("reserved", ctypes.c_int * 4),
     )
-
-
-class Product(NamedTuple):
-    """One that is ready to run.
-
-    Attributes
-    ----------
-    start : callable
-        ``(first, second, result, bias) -> None`` with addresses, and the address of the
-        stream.
-    workspace : int
-        Bytes that it needs.
-    """
-
-    start: Callable[[int, int, int, int, int, int], None]
-    workspace: int
 
 
 class Products:
@@ -92,7 +77,7 @@ class Products:
                 library = _library()
                 if library is not None:
                     self._backend._enter()
-                    self._check(library.cublasLtCreate(ctypes.byref(self._handle)))
+                    self.check(library.cublasLtCreate(ctypes.byref(self._handle)))
                     self._library = library
                     self._is_there = True
             return self._is_there
@@ -105,7 +90,7 @@ class Products:
         factors: tuple[Any, Any],
         aligned: tuple[int, int, int],
         epilogue: int = PLAIN,
-    ) -> Product | None:
+    ) -> Call | None:
         """Prepare a product; None where there is no algorithm for it.
 
         Parameters
@@ -158,7 +143,7 @@ class Products:
                 self._set(attributes, layout, _BATCH_STEP, _LONG(matrix.step))
             layouts.append(layout)
         if epilogue & BIAS:  # which is to be taken for as well aligned as this number
-            self._set(change, description, _BIAS_POINTER, ctypes.c_void_p(ALIGNED))
+            self._set(change, description, BIAS_POINTER, ctypes.c_void_p(ALIGNED))
         choice = self._choose(description, layouts, aligned)
         if choice is None:
             self._drop(description, layouts)
@@ -191,36 +176,23 @@ class Products:
         factors: tuple[Any, Any],
         choice: _Choice,
         with_bias: bool,
-    ) -> Product:
-        run, lock, check = self._library.cublasLtMatmul, self._lock, self._check
-        change = self._library.cublasLtMatmulDescSetAttribute
-        x, y, out, space, queue = (ctypes.c_void_p() for _ in range(5))
-        added = ctypes.c_void_p()
-        bias = (description, _INT(_BIAS_POINTER), ctypes.byref(added), _SIZE(8))
-        a, b, c = layouts
-        one, zero = factors
-        size = int(choice.workspace)
-        # Making them takes longer than the call.
-        arguments = (
-            *(self._handle, description, one, x, a, y, b, zero, out, c, out, c),
-            *(ctypes.byref(choice), space, _SIZE(size), queue),
+    ) -> Call:
+        library = self._library
+        change = library.cublasLtMatmulDescSetAttribute
+        first, second, result = [layout.value for layout in layouts]
+        one, zero = [_at(factor) for factor in factors]
+        call = Call(
+            (_at(library.cublasLtMatmul), _at(change) if with_bias else 0),
+            self._handle.value or 0,
+            description.value,
+            (one, zero),
+            (first, second, result),
+            ctypes.addressof(choice),
+            int(choice.workspace),
+            (choice, factors),
         )
-
-        def start(
-            first: int, second: int, result: int, plus: int, room: int, stream: int
-        ) -> None:
-            with lock:
-                x.value, y.value, out.value = first, second, result
-                space.value, queue.value = room, stream
-                if with_bias:
-                    added.value = plus
-                    change(*bias)
-                status = run(*arguments)
-            if status:
-                check(status)
-
-        weakref.finalize(start, self._drop, description, layouts).atexit = False
-        return Product(start, size)
+        weakref.finalize(call, self._drop, description, layouts).atexit = False
+        return call
 
     def _drop(self, description: Any, layouts: Sequence[Any]) -> None:
         self._library.cublasLtMatmulDescDestroy(description)
@@ -230,20 +202,26 @@ class Products:
     # ------------------------------------------------------------------------ its parts
     def _made(self, create: Any, *arguments: Any) -> Any:
         found = ctypes.c_void_p()
-        self._check(create(ctypes.byref(found), *arguments))
+        self.check(create(ctypes.byref(found), *arguments))
         return found
 
     def _set(self, change: Any, thing: Any, attribute: int, value: Any) -> None:
         size = _SIZE(ctypes.sizeof(value))
-        self._check(change(thing, attribute, ctypes.byref(value), size))
+        self.check(change(thing, attribute, ctypes.byref(value), size))
 
-    def _check(self, status: int) -> None:
+    def check(self, status: int) -> None:
+        """Say that cuBLASLt failed, if it did."""
         if status:
             raise LaunchError(
                 "cuBLASLt failed",
                 device=self._backend.device,
                 code=f"cublas {status}",
             )
+
+
+def _at(thing: Any) -> int:
+    """The address of a function, or the one that a pointer has."""
+    return ctypes.cast(thing, ctypes.c_void_p).value or 0
 
 
 @cache
