@@ -63,7 +63,7 @@ def _made_at_once(
     run = getattr(backend, "run", None)
     if run is None:
         raise UnsupportedError(f"{label} runs no kernels")
-    found = _kernel(dtype, make, bits, DOUBLE in backend.supported)
+    found = _kernel(dtype, make, bits, DOUBLE in backend.supported, False)
     layout = Layout.plain_for(shape, dtype.itemsize)
     count = layout.size
     with gate:
@@ -99,8 +99,9 @@ def fill(
         return
     device = out._device
     backend = backend_for("cpu" if device.kind == "auto" else device.label)
-    found = _kernel(out.dtype, make, bits, DOUBLE in backend.supported)
-    lengths = (blocks,)
+    by_page = backend.device == "cpu"
+    found = _kernel(out.dtype, make, bits, DOUBLE in backend.supported, by_page)
+    lengths = (blocks // counters.PAGE if by_page else blocks,)
     launch(
         found,
         [out.reshape(-1), *numbers],
@@ -111,10 +112,12 @@ def fill(
 
 
 @functools.cache
-def _kernel(dtype: Any, make: str, bits: int, doubles: bool) -> Specialised:
+def _kernel(
+    dtype: Any, make: str, bits: int, doubles: bool, by_page: bool
+) -> Specialised:
     """The kernel that fills arrays of a dtype, for a device with doubles or without."""
     number = dtype if dtype.kind == "f" else UINT64
     kinds = [ArrayOf(dtype, 1), UINT64, UINT64, UINT64, INT64, number, number]
     constants = {"make": getattr(counters, make), "each": 128 // bits}
-    kernel = Kernel(counters.draw_by_counter, ())
-    return kernel.specialised(kinds, constants, None, 1, doubles)
+    draw = counters.draw_by_page if by_page else counters.draw_by_counter
+    return Kernel(draw, ()).specialised(kinds, constants, None, 1, doubles)

@@ -205,7 +205,7 @@ DISTRIBUTIONS = [
 @pytest.mark.parametrize(("name", "theirs"), DISTRIBUTIONS)
 def test_distributions(name: str, theirs: str, dtype: Any) -> None:
     stats = pytest.importorskip("scipy.stats")
-    count = 200_000
+    count = 100_000
     found = getattr(Counter(2026), name)(count, dtype).get().astype(np.float64)
     law = getattr(stats, theirs)
     # The distance of Kolmogorov and Smirnov, which more than 1.95 / sqrt(n) exceeds
@@ -226,7 +226,7 @@ def test_distributions(name: str, theirs: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize("bound", [6, 256, 1000])
 def test_integers_are_alike(bound: int) -> None:
-    count = 200_000
+    count = 100_000
     found = Counter(8).integers(0, bound, count).get()
     each = np.bincount(found, minlength=bound)
     assert len(each) == bound

@@ -28,6 +28,7 @@ __all__ = [
     "bounded_64",
     "bounded_128",
     "draw_by_counter",
+    "draw_by_page",
     "exponential_32",
     "exponential_64",
     "normal_32",
@@ -226,6 +227,13 @@ def normal_64(
 
 
 # ------------------------------------------------------------------------- all of them
+def put_within(out: Scalar, at: Scalar, numbers: Scalar, size: Scalar) -> None:
+    """Store the numbers of a block, but for those outside of the array."""
+    for k, x in enumerate(numbers):
+        if at + PAGE * k >= 0 and at + PAGE * k < size:
+            out[at + PAGE * k] = cast(x, out[0])
+
+
 def draw_by_counter(
     out: Scalar,
     first: Scalar,
@@ -248,12 +256,41 @@ def draw_by_counter(
     carry = np.uint64(1) if counter < first else np.uint64(0)
     a, b, c, d = philox(counter, upper + carry, key)
     at = (block >> 5) * (PAGE * each) + (block & (PAGE - 1)) - skip
-    size = len(out)
     found = make(a, b, c, d, factor, low)
-    if at >= 0 and at + (PAGE * (each - 1)) < size:
+    if at >= 0 and at + (PAGE * (each - 1)) < len(out):
         for k, x in enumerate(found):
             out[at + PAGE * k] = cast(x, out[0])
     else:
-        for k, x in enumerate(found):
-            if at + PAGE * k >= 0 and at + PAGE * k < size:
-                out[at + PAGE * k] = cast(x, out[0])
+        put_within(out, at, found, len(out))
+
+
+def draw_by_page(
+    out: Scalar,
+    first: Scalar,
+    upper: Scalar,
+    key: Scalar,
+    skip: Scalar,
+    factor: Scalar,
+    low: Scalar,
+    *,
+    make: Any,
+    each: int,
+) -> None:
+    """The same for a processor with vectors: each work item makes a page."""
+    page = global_id(0)
+    begin = first + np.uint64(page * PAGE)
+    above = upper + (np.uint64(1) if begin < first else np.uint64(0))
+    at = page * (PAGE * each) - skip
+    if at >= 0 and at + PAGE * each <= len(out):
+        for lane in range(PAGE):
+            counter = begin + np.uint64(lane)
+            carry = np.uint64(1) if counter < begin else np.uint64(0)
+            a, b, c, d = philox(counter, above + carry, key)
+            for k, x in enumerate(make(a, b, c, d, factor, low)):
+                out[at + lane + PAGE * k] = cast(x, out[0])
+    else:
+        for lane in range(PAGE):
+            counter = begin + np.uint64(lane)
+            carry = np.uint64(1) if counter < begin else np.uint64(0)
+            a, b, c, d = philox(counter, above + carry, key)
+            put_within(out, at + lane, make(a, b, c, d, factor, low), len(out))
