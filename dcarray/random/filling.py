@@ -66,14 +66,15 @@ def _made_at_once(
     found = _kernel(dtype, make, bits, DOUBLE in backend.supported, False)
     layout = Layout.plain_for(shape, dtype.itemsize)
     count = layout.size
+    items = _items(blocks)
     with gate:
         memory = backend.allocate(count * dtype.itemsize)
-        known = {"array": memory, "length": np.int64(count), "grid": np.int64(blocks)}
+        known = {"array": memory, "length": np.int64(count), "grid": np.int64(items)}
         given = [
             numbers[role.place - 1] if role.kind == "number" else known[role.kind]
             for role in found.roles
         ]
-        run(found.kernel, *layout_on(backend)((blocks,)), given)
+        run(found.kernel, *layout_on(backend)((items,)), given)
     tally("kernel")
     buffer = device_buffer(label, memory, memory.nbytes)
     return DeviceArray._of_buffer(buffer, layout, dtype, device)
@@ -101,7 +102,7 @@ def fill(
     backend = backend_for("cpu" if device.kind == "auto" else device.label)
     by_page = backend.device == "cpu"
     found = _kernel(out.dtype, make, bits, DOUBLE in backend.supported, by_page)
-    lengths = (blocks // counters.PAGE if by_page else blocks,)
+    lengths = (blocks // counters.PAGE if by_page else _items(blocks),)
     launch(
         found,
         [out.reshape(-1), *numbers],
@@ -109,6 +110,12 @@ def fill(
         *layout_on(backend)(lengths),
         device,
     )
+
+
+def _items(blocks: int) -> int:
+    """Work items of `draw_by_counter` for so many blocks."""
+    pages = -(-blocks // counters.PAGE)
+    return -(-pages // len(counters.TURNS)) * counters.PAGE
 
 
 @functools.cache

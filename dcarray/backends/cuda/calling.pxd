@@ -45,3 +45,7 @@ cdef class Prepared:
     cdef object _allocate, _backend, _check, _nbytes, _streams, _threads, _usual
     cdef Call _call
     cdef list _starts
+
+cdef class Launch:
+    cdef object _allocate, _nbytes, _run
+    cdef list _places

@@ -1,6 +1,6 @@
-"""A call of cublasLtMatmul whose arguments are at hand, but for where things are.
+"""Calls whose arguments are at hand, but for where things are.
 
-The compiled core calls it by its address; without that `ctypes` does.
+The compiled core calls cublasLtMatmul by its address; without that `ctypes` does.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from ..base import Start
 from .stacks import ALIGNED
 
-__all__ = ["BIAS_POINTER", "Call", "Prepared"]
+__all__ = ["BIAS_POINTER", "Call", "Launch", "Prepared"]
 
 _POINTER, _SIZE = ctypes.c_void_p, ctypes.c_size_t
 _MATMUL = ctypes.CFUNCTYPE(ctypes.c_int, *[_POINTER] * 14, _SIZE, _POINTER)
@@ -174,6 +175,44 @@ class Prepared:
             if status:
                 self._check(status)
             target += self._nbytes
+
+
+class Launch:
+    """What does again what a row did in one step, whose result is all that it makes.
+
+    Parameters
+    ----------
+    allocate : callable
+    nbytes : int
+        Of the result.
+    run : callable
+        The step.
+    places : sequence of int
+        Which arrays it takes; that of the result is the number of the operands.
+    """
+
+    __slots__ = ("_allocate", "_nbytes", "_places", "_run")
+
+    def __init__(
+        self,
+        allocate: Callable[[int], Any],
+        nbytes: int,
+        run: Start,
+        places: Sequence[int],
+    ) -> None:
+        self._allocate = allocate
+        self._nbytes = nbytes
+        self._run = run
+        self._places = list(places)
+
+    def __call__(self, memories: list[Any]) -> list[Any] | None:
+        for memory in memories:
+            if memory.pointer % ALIGNED:
+                return None
+        made = self._allocate(self._nbytes)
+        memories.append(made)
+        self._run([memories[k] for k in self._places], ())
+        return [made]
 
 
 _lock = threading.Lock()

@@ -19,7 +19,9 @@ from ...layout import Layout
 from ..base import Start
 from ..grid.library.work import INT64, Work
 from ..grid.views import GridView
+from .calling import Launch
 from .functions import Function
+from .stacks import ALIGNED
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
@@ -29,9 +31,6 @@ __all__ = ["Raw", "signature"]
 FLOAT64 = np.dtype(np.float64)
 UINT32 = np.dtype(np.uint32)
 _BYTE = np.dtype(np.uint8)
-
-ALIGNED = 16
-"""Bytes that are read at once at most; somebody else's memory may begin elsewhere."""
 
 MOST = 1 << 13
 """Calls of rows whose launches are kept."""
@@ -166,21 +165,10 @@ class Raw:
         is_launch = len(plan.steps) == len(plan.sizes) == len(plan.results) == 1
         if not is_launch or plan.sizes[0] == _COUNTS:
             return start
-        (nbytes,), ((run, places),) = plan.sizes, plan.steps
-        allocate = self.backend.allocate
-
-        def launch(memories: list[Any]) -> list[Any] | None:
-            for memory in memories:
-                if memory.pointer % ALIGNED:
-                    return None
-            made = allocate(nbytes)
-            memories.append(made)
-            run([memories[k] for k in places], ())
-            return [made]
-
         count = len([x for x in operands if isinstance(x, GridView)])
-        # What is made is the result, unless that shows an operand.
-        return launch if plan.results[0][0] == count else start
+        if plan.results[0][0] != count:  # the result shows an operand
+            return start
+        return Launch(self.backend.allocate, plan.sizes[0], *plan.steps[0])
 
     def _again(self, plan: _Plan, memories: list[Any]) -> list[Any]:
         allocate = self.backend.allocate

@@ -19,7 +19,7 @@ MOST_CALLS = 64
 """Of one product, whose stacks do not lie evenly."""
 
 ALIGNED = 16
-"""Bytes that are read at once at most."""
+"""Bytes that are read at once at most; somebody else's memory may begin elsewhere."""
 
 
 class Matrix(NamedTuple):

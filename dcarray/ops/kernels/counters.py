@@ -17,14 +17,24 @@ from typing import Any
 import numpy as np
 
 from ...kernel.grid import global_id
-from ...kernel.language import Scalar, as_signed, cast, dtype_of, fma, sqrt
-from ..fast.circular import negated, series
+from ...kernel.language import (
+    Scalar,
+    as_signed,
+    bits_to_float,
+    cast,
+    dtype_of,
+    float_to_bits,
+    fma,
+    sqrt,
+)
+from ..fast.circular import series
 from ..fast.logarithm import rest_of, split, together
-from ..fast.parts import number, polynomial
+from ..fast.parts import number
 from .drawing import upper_half
 
 __all__ = [
     "PAGE",
+    "TURNS",
     "bounded_64",
     "bounded_128",
     "draw_by_counter",
@@ -41,6 +51,9 @@ __all__ = [
 
 PAGE = 32
 """Blocks of a page."""
+
+TURNS = (0, 1)
+"""Pages of which a work item makes blocks: what they share is computed once."""
 
 LOW = np.uint64(0xFFFFFFFF)
 FIRST_MULTIPLIER, SECOND_MULTIPLIER = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
@@ -74,7 +87,7 @@ def philox(counter: Scalar, upper: Scalar, key: Scalar) -> Scalar:
         other = np.uint64(c) * SECOND_MULTIPLIER
         a = np.uint32(other >> 32) ^ b ^ first
         c = np.uint32(one >> 32) ^ d ^ second
-        b, d = np.uint32(other & LOW), np.uint32(one & LOW)
+        b, d = np.uint32(other), np.uint32(one)
         first, second = first + FIRST_WEYL, second + SECOND_WEYL
     return a, b, c, d
 
@@ -131,10 +144,10 @@ def uniform_32(
     """From 0 to 1, times ``width``, and ``low`` added; 24 bits of each word."""
     unit = np.float32(2.0**-24)
     return (
-        np.float32(a >> 8) * unit * width + low,
-        np.float32(b >> 8) * unit * width + low,
-        np.float32(c >> 8) * unit * width + low,
-        np.float32(d >> 8) * unit * width + low,
+        fma(np.float32(a >> 8) * unit, width, low),
+        fma(np.float32(b >> 8) * unit, width, low),
+        fma(np.float32(c >> 8) * unit, width, low),
+        fma(np.float32(d >> 8) * unit, width, low),
     )
 
 
@@ -144,21 +157,25 @@ def uniform_64(
     """The same of 53 bits."""
     first, second = joined(a, b) >> 11, joined(c, d) >> 11
     return (
-        np.float64(first) * 2.0**-53 * width + low,
-        np.float64(second) * 2.0**-53 * width + low,
+        fma(np.float64(first) * 2.0**-53, width, low),
+        fma(np.float64(second) * 2.0**-53, width, low),
     )
 
 
-def minus_log_32(word: Scalar) -> Scalar:
-    """-log of (word + 1/2) / 2**32, up to 22.9."""
+def log_32(word: Scalar, factor: Any) -> Scalar:
+    """-log of (word + 1/2) / 2**32, which is at most 22.9, times 1 or 2."""
     u = fma(np.float32(word), np.float32(2.0**-32), np.float32(2.0**-33))
     k, m = split(u)
     f = m - np.float32(1.0)
     z = f * f
-    rest = f * z * polynomial(f, LOG)
+    series = np.float32(-factor * LOG[0])
+    for coefficient in LOG[1:]:
+        series = fma(series, f, np.float32(-factor * coefficient))
     count = number(k, u)
-    rest = fma(count, np.float32(LN2[1]), fma(z, np.float32(-0.5), rest))
-    return -fma(count, np.float32(LN2[0]), f + rest)
+    rest = fma(series, f, np.float32(0.5 * factor)) * z
+    rest = fma(count, np.float32(-factor * LN2[1]), rest)
+    rest = fma(f, np.float32(-factor), rest)
+    return fma(count, np.float32(-factor * LN2[0]), rest)
 
 
 def minus_log_64(word: Scalar) -> Scalar:
@@ -174,10 +191,10 @@ def exponential_32(
 ) -> Scalar:
     """The logarithm of each word, times ``scale``, and ``low`` added."""
     return (
-        minus_log_32(a) * scale + low,
-        minus_log_32(b) * scale + low,
-        minus_log_32(c) * scale + low,
-        minus_log_32(d) * scale + low,
+        fma(log_32(a, 1.0), scale, low),
+        fma(log_32(b, 1.0), scale, low),
+        fma(log_32(c, 1.0), scale, low),
+        fma(log_32(d, 1.0), scale, low),
     )
 
 
@@ -186,44 +203,50 @@ def exponential_64(
 ) -> Scalar:
     """The same of words of 64 bits."""
     return (
-        minus_log_64(joined(a, b)) * scale + low,
-        minus_log_64(joined(c, d)) * scale + low,
+        fma(minus_log_64(joined(a, b)), scale, low),
+        fma(minus_log_64(joined(c, d)), scale, low),
     )
 
 
-def pair(half: Scalar, word: Scalar) -> Scalar:
-    """Two normal numbers: those of the radius whose square is twice ``half``, in the
-    direction of a word (Box and Muller 1958)."""
+def pair(square: Scalar, word: Scalar) -> Scalar:
+    """Two normal numbers: those of the radius with this square, in the direction of a
+    word (Box and Muller 1958)."""
     bits = 8 * dtype_of(word).itemsize
+    half = dtype_of(word).type(1 << (bits - 1))
     # A quarter of a turn, and from there so much to either side.
-    rest = cast(as_signed(word << 2), half) * cast(2.0**-bits * HALF_PI, half)
-    quarter = word >> (bits - 2)
+    rest = cast(as_signed(word << 2), square) * cast(2.0**-bits * HALF_PI, square)
     z = rest * rest
     odd, even = series(rest)
     sine = fma(rest * z, odd, rest)
-    cosine = fma(z, even, cast(1.0, half))
-    radius = sqrt(half + half)
-    is_odd = quarter & 1 == 1
-    x = negated(sine if is_odd else cosine, (quarter + 1) >> 1)
-    y = negated(cosine if is_odd else sine, quarter >> 1)
-    return radius * x, radius * y
+    cosine = fma(z, even, cast(1.0, square))
+    radius = sqrt(square)
+    is_odd = word & (half >> 1) != 0
+    # The upper bits are the signs: of the sine, and a quarter further of the cosine.
+    x = float_to_bits(sine if is_odd else cosine) ^ ((word + (half >> 1)) & half)
+    y = float_to_bits(cosine if is_odd else sine) ^ (word & half)
+    return radius * bits_to_float(x), radius * bits_to_float(y)
 
 
 def normal_32(
     a: Scalar, b: Scalar, c: Scalar, d: Scalar, scale: Scalar, low: Scalar
 ) -> Scalar:
     """Normal numbers, times ``scale``, and ``low`` added."""
-    w, x = pair(minus_log_32(a), b)
-    y, z = pair(minus_log_32(c), d)
-    return w * scale + low, x * scale + low, y * scale + low, z * scale + low
+    w, x = pair(log_32(a, 2.0), b)
+    y, z = pair(log_32(c, 2.0), d)
+    return (
+        fma(w, scale, low),
+        fma(x, scale, low),
+        fma(y, scale, low),
+        fma(z, scale, low),
+    )
 
 
 def normal_64(
     a: Scalar, b: Scalar, c: Scalar, d: Scalar, scale: Scalar, low: Scalar
 ) -> Scalar:
     """The same of words of 64 bits."""
-    x, y = pair(minus_log_64(joined(a, b)), joined(c, d))
-    return x * scale + low, y * scale + low
+    x, y = pair(2.0 * minus_log_64(joined(a, b)), joined(c, d))
+    return fma(x, scale, low), fma(y, scale, low)
 
 
 # ------------------------------------------------------------------------- all of them
@@ -246,22 +269,28 @@ def draw_by_counter(
     make: Any,
     each: int,
 ) -> None:
-    """Fill an array; each work item makes a block of ``each`` numbers.
+    """Fill an array; each work item makes blocks of ``each`` numbers, in as many pages
+    as there are `TURNS`.
 
     Parameters are the array, both halves of the first counter, the key, how many
     numbers of the first page are skipped, and what ``make`` takes behind the words.
     """
-    block = global_id(0)
-    counter = first + np.uint64(block)
-    carry = np.uint64(1) if counter < first else np.uint64(0)
-    a, b, c, d = philox(counter, upper + carry, key)
-    at = (block >> 5) * (PAGE * each) + (block & (PAGE - 1)) - skip
-    found = make(a, b, c, d, factor, low)
-    if at >= 0 and at + (PAGE * (each - 1)) < len(out):
-        for k, x in enumerate(found):
-            out[at + PAGE * k] = cast(x, out[0])
-    else:
-        put_within(out, at, found, len(out))
+    item = global_id(0)
+    block = (item >> 5) * (PAGE * len(TURNS)) + (item & (PAGE - 1))
+    begin = (item >> 5) * (PAGE * len(TURNS) * each) + (item & (PAGE - 1)) - skip
+    size = len(out)
+    is_whole = begin >= 0 and begin + (PAGE * (len(TURNS) * each - 1)) < size
+    for turn in TURNS:
+        counter = first + np.uint64(block + PAGE * turn)
+        carry = np.uint64(1) if counter < first else np.uint64(0)
+        a, b, c, d = philox(counter, upper + carry, key)
+        found = make(a, b, c, d, factor, low)
+        at = begin + PAGE * each * turn
+        if is_whole:
+            for k, x in enumerate(found):
+                out[at + PAGE * k] = cast(x, out[0])
+        else:
+            put_within(out, at, found, size)
 
 
 def draw_by_page(
