@@ -60,7 +60,7 @@ def _linear(
     """``x @ w.T + bias``, and 0 in the place of what is below it if ``cut``."""
     found = np.matmul(x, w.T)
     found = found if bias is None else (found + bias).astype(found.dtype)
-    cut_off: NDArray = np.where(found > 0, found, found.dtype.type(0))
+    cut_off: NDArray = np.maximum(found, found.dtype.type(0))
     return cut_off if cut else found
 
 
