@@ -13,6 +13,7 @@ from typing import Any
 import gpu_more
 import numpy as np
 from gpu_card import LARGE, SIDE, Call, Card, Data, ran, random
+from gpu_products import products
 from report import Row, parser, report
 
 import dcarray as dc
@@ -170,38 +171,6 @@ def selection(card: Card) -> Iterator[Row]:
     if a.torch is not None:
         calls["torch"] = lambda: b.torch.sort()
     yield card.row("sort, 1e7", calls, {"best": 1})
-
-
-def products(card: Card) -> Iterator[Row]:
-    """Products of matrices."""
-    import torch
-
-    cupy = card.cupy
-    for dtype in ("float32", "float16", "float64"):
-        for side in (512, 2048, 8192):
-            x, y = (
-                Data(card, random(side, side, dtype=dtype, seed=k)) for k in range(2)
-            )
-            calls: dict[str, Call] = {
-                "dcarray": ran(lambda x=x, y=y: x.dc @ y.dc),  # type: ignore[misc]
-                "cupy": lambda x=x, y=y: x.cupy @ y.cupy,  # type: ignore[misc]
-                "torch": lambda x=x, y=y: x.torch @ y.torch,  # type: ignore[misc]
-            }
-            yield card.row(f"matmul, {dtype}, {side}", calls, {"best": 0.98})
-    x, y = (Data(card, random(64, 512, 512, seed=k)) for k in range(2))
-    calls = {
-        "dcarray": ran(lambda: x.dc @ y.dc),
-        "cupy": lambda: cupy.matmul(x.cupy, y.cupy),
-        "torch": lambda: torch.matmul(x.torch, y.torch),
-    }
-    yield card.row("matmul, float32, 64 of 512", calls, {"best": 0.98})
-    m, v = Data(card, random(SIDE, SIDE)), Data(card, random(SIDE))
-    calls = {
-        "dcarray": ran(lambda: m.dc @ v.dc),
-        "cupy": lambda: m.cupy @ v.cupy,
-        "torch": lambda: m.torch @ v.torch,
-    }
-    yield card.row("matrix times vector, 8192", calls, {}, 4 * SIDE * SIDE, 0.9)
 
 
 def library(card: Card) -> Iterator[Row]:

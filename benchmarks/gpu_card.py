@@ -172,12 +172,17 @@ class Data:
 
     def __init__(self, card: Card, host: Any) -> None:
         self.dc = dc.asarray(host, device=card.device)
-        self.cupy = card.cupy.asarray(host)
-        self.torch = self.jax = None
+        self.cupy = self.torch = self.jax = None
+        is_plain = host.dtype.kind != "V"  # bfloat16 is no dtype of NumPy's own
+        if is_plain:
+            self.cupy = card.cupy.asarray(host)
         if importlib.util.find_spec("torch"):
             import torch
 
-            self.torch = torch.from_numpy(host).cuda()
+            plain = host if is_plain else host.view(np.int16)
+            self.torch = torch.from_numpy(plain).cuda()
+            if not is_plain:
+                self.torch = self.torch.view(torch.bfloat16)
         if importlib.util.find_spec("jax"):
             import jax
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -202,16 +203,29 @@ def pooling(card: Card) -> Iterator[Row]:
 
 
 def normal(card: Card) -> Iterator[Row]:
-    """Random numbers."""
-    ours = dc.random.default_rng(1)
+    """Random numbers: by generators of a counter, and by NumPy's own stream."""
     cupy = card.cupy
-    theirs = cupy.random.default_rng(1)
+    theirs = cupy.random.default_rng(1)  # XORWOW, and cuRAND's Box-Muller
+    ours: dict[str, Any] = {
+        "CounterGenerator: Philox 4x32": dc.random.CounterGenerator(1),
+        "default_rng: NumPy's PCG64 and ziggurat": dc.random.default_rng(1),
+    }
+    peers: dict[str, Call] = {
+        "cupy": lambda: theirs.standard_normal(LARGE, dtype=np.float32)
+    }
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        options = {"device": "cuda", "dtype": torch.float32}
+        peers["torch"] = lambda: torch.randn(LARGE, **options)  # Philox 4x32
     with dc.config(device=card.device):
-        calls: dict[str, Call] = {
-            "dcarray": ran(lambda: ours.standard_normal(LARGE, dtype=np.float32)),
-            "cupy": lambda: theirs.standard_normal(LARGE, dtype=np.float32),
-        }
-        yield card.row("standard normal, 1e8 float32", calls, {"cupy": 1}, 4 * LARGE)
+        for what, rng in ours.items():
+            calls: dict[str, Call] = {
+                "dcarray": ran(lambda r=rng: r.standard_normal(LARGE, dtype=np.float32))  # type: ignore[misc]
+            }
+            calls |= peers
+            row = f"standard normal, 1e8 float32, {what}"
+            yield card.row(row, calls, {"cupy": 1}, 4 * LARGE)
 
 
 # ----------------------------------------------------------------------- whole networks
@@ -232,9 +246,15 @@ def _late(card: Card, what: str, ours: Call, theirs: Call | None, most: float) -
 
 
 def captured(card: Card) -> Iterator[Row]:
-    """Networks at batch 1, captured; results are waited for."""
-    yield _late(card, "CNN at batch 1, captured", *_network(card), 1e-2)
-    yield _late(card, "transformer block, captured", *_transformer(card), 1e-2)
+    """Networks at batch 1, captured; results are waited for.  Both sides multiply with
+    TensorFloat-32, as PyTorch's convolutions do anyway."""
+    import torch
+
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = True
+    with dc.config(matmul_precision="tf32"):
+        yield _late(card, "CNN at batch 1, captured", *_network(card), 1e-2)
+        yield _late(card, "transformer block, captured", *_transformer(card), 1e-2)
+    torch.backends.cuda.matmul.allow_tf32 = False
 
 
 def _graphed(call: Callable[[Any], Any], x: Any) -> Call:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from ..api.elementwise import matmul
 from ..api.indexing import take, where
 from ..array import DeviceArray, calls
 from ..array.repeated import repeated
+from ..backends.registry import backend_for
 from ..ops import neural as rows
+from ..ops.contraction import LINEAR
 from ..random import default_rng
+from .activation import relu
 from .composing import total
 from .correlation import conjugated, narrowed, widened
 from .windows import needs
@@ -29,6 +33,9 @@ __all__ = [
 ]
 
 
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+
+
 # ------------------------------------------------------------------------------ linear
 def _features(name: str, x: Any, w: Any) -> tuple[Any, Any]:
     x, w = as_array(x), as_array(w)
@@ -41,8 +48,14 @@ def _features(name: str, x: Any, w: Any) -> tuple[Any, Any]:
 
 
 @native
-@repeated
-def linear(x: Any, w: Any, /, bias: Any = None) -> Any:
+def linear(
+    x: Any,
+    w: Any,
+    /,
+    bias: Any = None,
+    *,
+    activation: Callable[[Any], Any] | None = None,
+) -> Any:
     """Products of vectors with a matrix, ``x @ w.T + bias``.
 
     Parameters
@@ -53,24 +66,54 @@ def linear(x: Any, w: Any, /, bias: Any = None) -> Any:
         (features of the result, features)
     bias : array_like, optional
         (features of the result,)
+    activation : callable, optional
+        What is applied to the result; on a CUDA device `relu` takes no launch of its
+        own, and neither does the bias.
 
     Raises
     ------
     ValueError
         Shapes that do not fit.
     """
+    if activation is None:
+        return _linear(x, w, bias, False)
+    if activation is relu:
+        return _linear(x, w, bias, True)
+    return activation(_linear(x, w, bias, False))
+
+
+@repeated
+def _linear(x: Any, w: Any, bias: Any, cut: bool) -> Any:
     x, w = _features("linear", x, w)
+    operands = [x, w]
+    if bias is not None:
+        operands.append(as_array(bias))
+        shape = operands[2].shape
+        needs(
+            shape == (w.shape[0],),
+            f"linear: bias has shape {tuple(shape)}, takes ({w.shape[0]},)",
+        )
+    if _at_once(operands):
+        return calls.library(DeviceArray, LINEAR, operands, cut=cut)
     dtype, (a, b) = widened("linear", x, w)
     found = matmul(a, b.T)
     if bias is not None:
-        added = as_array(bias)
-        needs(
-            added.shape == (w.shape[0],),
-            f"linear: bias has shape {tuple(added.shape)}, takes ({w.shape[0]},)",
-        )
-        dtype = np.result_type(dtype, added.dtype)
-        found = found + added
-    return narrowed(found, dtype)
+        dtype = np.result_type(dtype, operands[2].dtype)
+        found = found + operands[2]
+    found = narrowed(found, dtype)
+    return relu(found) if cut else found
+
+
+def _at_once(operands: Sequence[Any]) -> bool:
+    """Whether the operands' device has the whole of it."""
+    first = operands[0]
+    if not first._device.is_named or first.dtype.name not in FLOATS:
+        return False
+    if any(
+        [x.dtype != first.dtype or x._device is not first._device for x in operands]
+    ):
+        return False
+    return LINEAR.name in backend_for(first._device.label).native
 
 
 @native

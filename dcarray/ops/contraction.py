@@ -20,6 +20,7 @@ __all__ = [
     "EINSUM",
     "INNER",
     "KRON",
+    "LINEAR",
     "MATMUL",
     "MATVEC",
     "MULTI_DOT",
@@ -53,6 +54,16 @@ def _multi_dot(*arrays: NDArray) -> Any:
     return np.linalg.multi_dot(arrays)
 
 
+def _linear(
+    x: NDArray, w: NDArray, bias: NDArray | None = None, *, cut: bool
+) -> NDArray:
+    """``x @ w.T + bias``, and 0 in the place of what is below it if ``cut``."""
+    found = np.matmul(x, w.T)
+    found = found if bias is None else (found + bias).astype(found.dtype)
+    cut_off: NDArray = np.maximum(found, found.dtype.type(0))
+    return cut_off if cut else found
+
+
 MATMUL = Op("matmul", Kind.CONTRACTION, np.matmul, 2)
 MATVEC = Op("matvec", Kind.CONTRACTION, getattr(np, "matvec", _matvec), 2)
 VECMAT = Op("vecmat", Kind.CONTRACTION, getattr(np, "vecmat", _vecmat), 2)
@@ -68,6 +79,9 @@ EINSUM = Op("einsum", Kind.CONTRACTION, _einsum, 0)
 MULTI_DOT = Op("linalg.multi_dot", Kind.CONTRACTION, _multi_dot, 0)
 CONVOLVE = Op("convolve", Kind.CONTRACTION, np.convolve, 2)
 CORRELATE = Op("correlate", Kind.CONTRACTION, np.correlate, 2)
+
+LINEAR = Op("nn.linear", Kind.CONTRACTION, _linear, 2)
+"""Of devices that have it in one launch; `nn.linear` makes it of others elsewhere."""
 
 TABLE: dict[str, Op] = {
     row.name: row

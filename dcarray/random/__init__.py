@@ -17,6 +17,7 @@ from numpy.random import (
 )
 from numpy.random.mtrand import get_bit_generator, set_bit_generator
 
+from .counter import CounterGenerator
 from .generator import Generator, default_rng
 from .legacy import (
     RandomState,
@@ -74,6 +75,7 @@ from .legacy import (
 
 __all__ = [
     "BitGenerator",
+    "CounterGenerator",
     "Generator",
     "MT19937",
     "PCG64",

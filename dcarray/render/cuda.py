@@ -28,6 +28,16 @@ __device__ inline unsigned short dc_to_half(float x) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(found) : "f"(x));
   return found;
 }
+// Nothing is left but the instruction where both upper halves are known to be 0; the
+// compiler by itself adds to it.
+__device__ inline unsigned long long dc_times(
+    unsigned long long x, unsigned long long y) {
+  unsigned int a = x, b = y, rest = (unsigned int)(x >> 32) * b;
+  rest += a * (unsigned int)(y >> 32);
+  unsigned long long found;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(found) : "r"(a), "r"(b));
+  return found + ((unsigned long long)rest << 32);
+}
 """
 
 _NAMES = {
@@ -125,6 +135,7 @@ CUDA = Dialect(
             for size, kind in ((1, "char"), (2, "short"), (4, "int"))
             for sign in "iu"
         },
+        "multiply:u8": "dc_times({0}, {1})",
         "popcount:i8": "(({T})__popcll((unsigned long long)({0})))",
         "popcount:u8": "(({T})__popcll({0}))",
         "float_to_bits:f4": "__float_as_uint({0})",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -316,3 +317,63 @@ def test_short_rows() -> None:
             np.testing.assert_allclose(x.mean(-1).get(), host.mean(-1), rtol=1e-5)
             np.testing.assert_allclose(x.var(-1).get(), host.var(-1), rtol=1e-4)
             assert np.array_equal(x.argmax(-1).get(), host.argmax(-1))
+
+
+# ----------------------------------------------------------------------------- products
+PRECISE = {"f2": 2e-3, "f4": 2e-6, "f8": 1e-14, "c8": 2e-6, "c16": 1e-14}
+
+
+def parts(code: str, *shape: int) -> Any:
+    found = RNG.random(shape) - 0.5
+    if code[0] == "c":
+        found = found + 1j * (RNG.random(shape) - 0.5)
+    return found.astype(code)
+
+
+@pytest.mark.parametrize("code", PRECISE)
+def test_products_of_matrices_as_they_lie(code: str) -> None:
+    a, b, stack = parts(code, 96, 130), parts(code, 130, 70), parts(code, 3, 96, 130)
+    x, y, z = put(a), put(b), put(stack)
+    pairs = [
+        (x @ y, a, b),
+        (y.T @ x.T, b.T, a.T),
+        (x[1:50, 2:99] @ y[2:99, ::-1][:, ::-1], a[1:50, 2:99], b[2:99]),
+        (x[:, 3:77] @ z[1, :74, 5:], a[:, 3:77], stack[1, :74, 5:]),
+        (z @ y, stack, b),
+        (z.mT @ z, stack.mT, stack),
+        (x[None] @ z.mT, a[None], stack.mT),
+    ]
+    for got, first, second in pairs:
+        want = first.astype("G") @ second.astype("G")
+        assert got.dtype == np.dtype(code)
+        size = np.abs(first.astype("G")) @ np.abs(second.astype("G"))
+        assert (np.abs(got.get() - want) <= PRECISE[code] * size + 1e-6).all()
+
+
+@pytest.mark.parametrize("code", ["f2", "f4", "f8", "bfloat16"])
+def test_linear_layers_in_one_launch(code: str) -> None:
+    dtype = np.dtype(ml_dtypes.bfloat16 if code == "bfloat16" else code)
+    a, b, c = (parts("f8", *n).astype(dtype) for n in ((5, 33, 64), (48, 64), (48,)))
+    x, w, bias = put(a), put(b), put(c)
+    want = a.astype("f8") @ b.astype("f8").T + c.astype("f8")
+    near = {"rtol": 2e-2, "atol": 2e-2} if dtype.itemsize == 2 else {"atol": 1e-5}
+    for _ in range(6):
+        got = dc.nn.linear(x, w, bias)
+        cut = dc.nn.linear(x, w, bias, activation=dc.nn.relu)
+        assert got.dtype == cut.dtype == dtype
+        np.testing.assert_allclose(got.get().astype("f8"), want, **near)
+        np.testing.assert_allclose(cut.get().astype("f8"), np.maximum(want, 0), **near)
+    alone = dc.nn.linear(x[0, 3], w, bias)
+    np.testing.assert_allclose(alone.get().astype("f8"), want[0, 3], **near)
+    with dc.profile() as seen:
+        dc.evaluate(dc.nn.linear(x, w, bias, activation=dc.nn.relu))
+    assert [event.kind for event in seen.events] == ["library"]
+
+
+def test_a_captured_layer_is_the_same() -> None:
+    w, bias = put(numbers("f4", (64, 64))), put(numbers("f4", (64,)))
+    step = dc.graph(lambda x: dc.nn.linear(x @ w, w, bias, activation=dc.nn.relu))
+    for _ in range(3):
+        x = put(numbers("f4", (32, 64)))
+        want = dc.nn.linear(x @ w, w, bias, activation=dc.nn.relu)
+        assert np.array_equal(step(x).get(), want.get())

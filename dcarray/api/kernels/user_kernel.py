@@ -25,7 +25,7 @@ from .decorator import found_by_name
 from .launching import interpret, launch
 from .ready import Key, Ready, again, key_of, ready
 
-__all__ = ["Kernel", "Launcher"]
+__all__ = ["Kernel", "Launcher", "layout_on"]
 
 Size: TypeAlias = int | Sequence[int]
 Sizes: TypeAlias = tuple[int, ...]
@@ -231,8 +231,7 @@ class Kernel:
         else:
             lengths = self.grid_of(given, types, constants) if grid is None else grid
             found = self.specialised(types, constants, None, len(lengths), doubles)
-            limits = getattr(backend, "limits", None)
-            layout = _on_host if limits is None else partial(_on_device, limits.items)
+            layout = layout_on(backend)
             grid, group = layout(lengths)
         if math.prod(lengths):
             launch(found, given, lengths, grid, group, device)
@@ -373,6 +372,12 @@ def _misfit(message: str, **facts: Any) -> LaunchError:
     error = LaunchError(message, **facts)
     name_line(error, user_frame())
     return error
+
+
+def layout_on(backend: Any) -> Callable[[Sizes], tuple[Sizes, Sizes]]:
+    """How a backend lays out a grid of some lengths: ``(lengths) -> (grid, group)``."""
+    limits = getattr(backend, "limits", None)
+    return _on_host if limits is None else partial(_on_device, limits.items)
 
 
 def _on_host(lengths: Sizes) -> tuple[Sizes, Sizes]:

@@ -52,7 +52,7 @@ PRODUCTS = frozenset("efdFD")
 PEER_ALREADY = 704
 """cudaErrorPeerAccessAlreadyEnabled."""
 
-RANDOM = frozenset(("philox", "pcg"))
+RANDOM = frozenset(("philox", "pcg", "draw_by_counter"))
 """Kernels whose numbers say how many were drawn before: each run gave the same."""
 
 RATES = Rates(1e-5, 4e12, 3e13, 5e-5, 2e10)

@@ -18,11 +18,19 @@ import numpy as np
 from ...config import current
 from ...errors import LaunchError
 from ...layout import Layout
+from ...ops.composed import RELU as RELU_ROW
+from ...ops.elementwise import ADD
 from ..base import Start
 from ..grid.views import GridView
 from . import vectors
+from .calling import Call, Prepared
 from .driver import runtime
+<<<<<<< HEAD
 from .mapped import copied
+=======
+from .products import BIAS, PLAIN, RELU, Products
+from .stacks import ALIGNED, INT, NOT_TURNED, Matrix, alignment, places
+>>>>>>> Q/main
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
@@ -33,10 +41,12 @@ __all__ = ["TABLE", "Blas"]
 
 
 class _Kind(NamedTuple):
-    """How cuBLAS calls a dtype, the type of its sums, and that of alpha and beta."""
+    """How cuBLAS calls a dtype and the type of its sums, and what alpha and beta are:
+    for cuBLAS, and for NumPy."""
 
     data: int
     compute: int
+    factor: int
     scale: str
 
 
@@ -44,12 +54,12 @@ SINGLE, TENSOR = 68, 77
 """CUBLAS_COMPUTE_32F and CUBLAS_COMPUTE_32F_FAST_TF32."""
 
 KINDS = {
-    "float16": _Kind(2, SINGLE, "<f4"),
-    "bfloat16": _Kind(14, SINGLE, "<f4"),
-    "float32": _Kind(0, SINGLE, "<f4"),
-    "float64": _Kind(1, 70, "<f8"),
-    "complex64": _Kind(4, SINGLE, "<c8"),
-    "complex128": _Kind(5, 70, "<c16"),
+    "float16": _Kind(2, SINGLE, 0, "<f4"),
+    "bfloat16": _Kind(14, SINGLE, 0, "<f4"),
+    "float32": _Kind(0, SINGLE, 0, "<f4"),
+    "float64": _Kind(1, 70, 1, "<f8"),
+    "complex64": _Kind(4, SINGLE, 4, "<c8"),
+    "complex128": _Kind(5, 70, 5, "<c16"),
 }
 
 _POINTER, _INT, _LONG = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
@@ -62,27 +72,14 @@ GEMM = (
 )
 """Types of what cublasGemmStridedBatchedEx takes behind the handle."""
 
-NOT_TURNED, TURNED = 0, 1
 DEFAULT = -1
 """CUBLAS_GEMM_DEFAULT."""
 
 WORKSPACE = 32 << 20
 """Bytes that cuBLAS asks for on Hopper."""
 
-MOST_CALLS = 64
-"""Of one product, whose stacks do not lie evenly."""
 
 MOST_PLANS = 1 << 15
-
-INT = 1 << 31
-
-
-class _Matrix(NamedTuple):
-    """A stack of matrices as cuBLAS takes it; strides are counted in elements."""
-
-    turned: int
-    leading: int
-    step: int
 
 
 class _Plan(NamedTuple):
@@ -100,6 +97,8 @@ class _Plan(NamedTuple):
     nbytes : int
         Of the result of one call.
     layout : Layout
+    ready : Call or None
+        The same by cuBLASLt, where that has it.
     """
 
     starts: list[tuple[int, int]]
@@ -107,6 +106,7 @@ class _Plan(NamedTuple):
     pointers: tuple[ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     nbytes: int
     layout: Layout
+    ready: Call | None
 
 
 REFUSED: Any = ()
@@ -130,6 +130,7 @@ class Blas:
         self._gemm: Any = None
         self._stream: Stream | None = None
         self._plans: dict[Any, _Plan] = {}
+        self._products = Products(backend)
 
     def _opened(self) -> bool:
         """Whether there is a handle; made at the first call."""
@@ -159,37 +160,79 @@ class Blas:
         LaunchError
             cuBLAS failed.
         """
+        if x.ndim > 2 == y.ndim and x.layout.plain:
+            flat = self.product(_rows_of(x), y)
+            return None if flat is None else _shaped(flat, x.shape[:-1])
         if x.shape[-2] == 1 or y.shape[-1] == 1:
             found: GridView | None
             found = self._backend.raw.call("product", vectors.product, (x, y), {})
             if found is not None:
                 return found
+        plan = self._plan_of(x, y, is_within, PLAIN)
+        if plan is REFUSED or not self._opened():
+            return None
+        start = self._usual(plan)
+        if plan.ready is not None:
+            start = self._prepared(plan, plan.ready, start)
+        return self._run(plan, start, x, y)
+
+    def linear(
+        self, x: GridView, y: GridView, bias: GridView | None, is_cut: bool
+    ) -> GridView | None:
+        """``x @ y + bias`` of two matrices in one launch, and what is below 0 made 0 if
+        ``is_cut``; None where cuBLASLt does not have it.
+
+        Raises
+        ------
+        LaunchError
+            cuBLASLt failed.
+        """
+        operands = [x, y] if bias is None else [x, y, bias]
+        if any([z.memory.pointer % ALIGNED for z in operands]):
+            return None
+        epilogue = (RELU if is_cut else 0) | (0 if bias is None else BIAS)
+        plan = self._plan_of(x, y, False, epilogue or PLAIN)
+        if plan is REFUSED or plan.ready is None:
+            return None
+        start = self._prepared(plan, plan.ready, None)
+        return self._run(plan, start, *operands)
+
+    def _plan_of(
+        self, x: GridView, y: GridView, is_within: bool, epilogue: int
+    ) -> _Plan:
         precision = current().matmul_precision
-        key = (x.layout, y.layout, x.dtype, precision, is_within)
+        key = (x.layout, y.layout, x.dtype, precision, is_within, epilogue)
         plan = self._plans.get(key)
         if plan is None:
             if len(self._plans) > MOST_PLANS:
                 self._plans.clear()
-            plan = self._plans[key] = _plan(x, y, precision, is_within) or REFUSED
-        if plan is REFUSED:
-            return None
-        if not self._opened():
-            return None
-        made = self._backend.raw.new(plan.layout.shape, x.dtype)
-        found = GridView(made.memory, plan.layout, x.dtype)
-        start = self._starter(plan)
-        self._backend.raw.did(start, x, y, found)
-        start((x.memory, y.memory, found.memory), ())
+            found = _plan(self._products, x, y, precision, is_within, epilogue)
+            plan = self._plans[key] = found or REFUSED
+        return plan
+
+    def _run(self, plan: _Plan, start: Start, *operands: GridView) -> GridView:
+        raw = self._backend.raw
+        made = raw.new(plan.layout.shape, operands[0].dtype)
+        found = GridView(made.memory, plan.layout, made.dtype)
+        raw.did(start, found, *operands)
+        start([z.memory for z in (found, *operands)], ())
         return found
 
-    def _starter(self, plan: _Plan) -> Start:
-        """What multiplies two blocks into a third one."""
+    def _prepared(self, plan: _Plan, call: Call, usual: Start | None) -> Start:
+        """What multiplies two blocks into the first one by cuBLASLt, or as ``usual``
+        where they begin elsewhere than blocks of the pool."""
+        check = self._products.check
+        starts, nbytes = plan.starts, plan.nbytes
+        return Prepared(self._backend, call, starts, nbytes, usual, check)
+
+    def _usual(self, plan: _Plan) -> Start:
+        """What multiplies two blocks into the first one."""
         second, first, result = plan.pointers
         lock, begin, gemm, handle = self._lock, self._begin, self._gemm, self._handle
         starts, arguments, nbytes = plan.starts, plan.arguments, plan.nbytes
 
         def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
-            x, y, out = memories
+            out, x, y = memories
             with lock:
                 begin(x, y)
                 target = out.pointer
@@ -231,7 +274,14 @@ class Blas:
             )
 
 
-def _plan(x: GridView, y: GridView, precision: str, is_within: bool) -> _Plan | None:
+def _plan(
+    products: Products,
+    x: GridView,
+    y: GridView,
+    precision: str,
+    is_within: bool,
+    epilogue: int,
+) -> _Plan | None:
     kind = KINDS.get(x.dtype.name)
     if kind is None:
         return None
@@ -241,10 +291,10 @@ def _plan(x: GridView, y: GridView, precision: str, is_within: bool) -> _Plan | 
         return None
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     size = x.dtype.itemsize
-    places = _places(x, y, batch, size)
-    if places is None:
+    found = places(x, y, batch, size)
+    if found is None:
         return None
-    first, second, count, starts = places
+    first, second, count, starts = found
     layout = Layout.plain_for((*batch, m, n), size)
     leading, step = n, m * n
     if is_within and len(batch) == 1 and len(starts) == 1:
@@ -266,81 +316,20 @@ def _plan(x: GridView, y: GridView, precision: str, is_within: bool) -> _Plan | 
     arguments = [
         of(x) if type(x) is int else x for of, x in zip(GEMM, given, strict=True)
     ]
-    return _Plan(
-        *(starts, tuple(arguments), pointers, count * m * n * size),
-        layout,
+    nbytes = count * m * n * size
+    aligned = [
+        alignment([*ends, matrix.leading * size, matrix.step * size])
+        for ends, matrix in zip(zip(*starts, strict=True), (first, second), strict=True)
+    ]
+    ready = products.product(
+        (kind.data, compute, kind.factor),
+        (n, m, k, count),
+        (second, first, Matrix(NOT_TURNED, leading, step)),
+        (one, zero),
+        (aligned[1], aligned[0], alignment([nbytes, leading * size, step * size])),
+        epilogue,
     )
-
-
-def _places(
-    x: GridView, y: GridView, batch: tuple[int, ...], size: int
-) -> tuple[_Matrix, _Matrix, int, list[tuple[int, int]]] | None:
-    """Both operands, the matrices of a call, and where each call begins, in bytes."""
-    strides = []
-    for view in (x, y):
-        layout = view.layout
-        missing = len(batch) - (view.ndim - 2)
-        steps = [0] * missing + [
-            0 if length == 1 else step
-            for length, step in zip(view.shape[:-2], layout.strides, strict=False)
-        ]
-        strides.append(steps)
-    axes = [a for a, length in enumerate(batch) if length != 1]
-    count = 1
-    steps = [0, 0]
-    while axes:
-        axis = axes[-1]
-        here = [row[axis] for row in strides]
-        if count > 1 and any(
-            [h != s * count for h, s in zip(here, steps, strict=True)]
-        ):
-            break
-        if count == 1:
-            steps = here
-        count *= batch[axis]
-        axes.pop()
-    calls = int(np.prod([batch[a] for a in axes], dtype=np.int64))
-    if calls > MOST_CALLS:
-        return None
-    starts = [
-        (
-            x.layout.offset + _sum(at, axes, strides[0]),
-            y.layout.offset + _sum(at, axes, strides[1]),
-        )
-        for at in np.ndindex(*[batch[a] for a in axes])
-    ]
-    matrices = [
-        _matrix(view.shape[-2:], view.layout.strides[-2:], step, size)
-        for view, step in zip((x, y), steps, strict=True)
-    ]
-    if None in matrices:
-        return None
-    first, second = matrices
-    assert first is not None and second is not None
-    return first, second, count, starts
-
-
-def _sum(at: tuple[int, ...], axes: list[int], strides: list[int]) -> int:
-    return sum([i * strides[axis] for i, axis in zip(at, axes, strict=True)])
-
-
-def _matrix(
-    shape: tuple[int, ...], strides: tuple[int, ...], step: int, size: int
-) -> _Matrix | None:
-    """How cuBLAS takes a matrix with these strides, in bytes."""
-    if any([s % size for s in (*strides, step)]) or step < 0:
-        return None
-    rows, columns = shape
-    down, across = (s // size for s in strides)
-    if across == 1 or columns == 1:
-        leading = columns if rows == 1 else down
-        if columns <= leading < INT:
-            return _Matrix(NOT_TURNED, leading, step // size)
-    if down == 1 or rows == 1:
-        leading = rows if columns == 1 else across
-        if rows <= leading < INT:
-            return _Matrix(TURNED, leading, step // size)
-    return None
+    return _Plan(starts, tuple(arguments), pointers, nbytes, layout, ready)
 
 
 @cache
@@ -390,6 +379,7 @@ def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
     return None if found is None else found.through(lambda a: a.reshape(shape))
 
 
+<<<<<<< HEAD
 def _product_of_copies(raw: Raw, x: GridView, y: GridView) -> GridView | None:
     """``x @ y`` of matrices that cuBLAS cannot have as they lie, reversed ones say."""
     if x.ndim > 2 or y.ndim > 2 or x.dtype.name not in KINDS:
@@ -414,4 +404,38 @@ def _dot(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
 
 
 TABLE: Mapping[str, Callable[..., GridView | None]] = {"matmul": _matmul, "dot": _dot}
+=======
+def _linear(raw: Raw, x: GridView, w: GridView, *rest: GridView, cut: bool) -> GridView:
+    """`ops.contraction.LINEAR` of arrays of one dtype."""
+    (bias,) = rest or (None,)
+    y = w.through(lambda a: a.T)
+    blas = raw.backend._blas
+    if x.ndim > 1 and x.size and w.size and (x.ndim == 2 or x.layout.plain):
+        flat = blas.linear(_rows_of(x) if x.ndim > 2 else x, y, bias, cut)
+        if flat is not None:
+            return _shaped(flat, x.shape[:-1])
+    work = raw.work
+    (made,) = raw.backend.native["matmul"](x, y)
+    found = GridView(*made)
+    if bias is not None:
+        found = work.map(ADD, found, bias)
+    return work.map(RELU_ROW, found) if cut else found
+
+
+def _rows_of(x: GridView) -> GridView:
+    """All rows of a stack of matrices as those of one."""
+    return x.through(lambda a: a.reshape(-1, a.shape[-1]))
+
+
+def _shaped(flat: GridView, before: tuple[int, ...]) -> GridView:
+    """The rows of a matrix along several axes."""
+    layout = Layout.plain_for((*before, flat.shape[-1]), flat.dtype.itemsize)
+    return GridView(flat.memory, layout, flat.dtype)
+
+
+TABLE: Mapping[str, Callable[..., GridView | None]] = {
+    "matmul": _matmul,
+    "nn.linear": _linear,
+}
+>>>>>>> Q/main
 """Functions by the name of their rows."""

@@ -14,8 +14,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ...errors import LaunchError
-from ..grid.views import GridView
+from ..base import Start
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
@@ -64,15 +66,18 @@ class _Plan:
     handle : int
     nbytes : int
         Of the memory that a call needs besides.
+    stream, area : int
+        The addresses that it was given last: of its stream, and of that memory.
     """
 
-    __slots__ = ("_destroy", "execute", "handle", "nbytes")
+    __slots__ = ("_destroy", "area", "execute", "handle", "nbytes", "stream")
 
     def __init__(self, library: Any, kind: str, handle: int, nbytes: int) -> None:
         self._destroy: Callable[[int], Any] = library.cufftDestroy
         self.execute = getattr(library, NAMES[kind])
         self.handle = handle
         self.nbytes = nbytes
+        self.stream = self.area = -1
 
     def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
         if not is_ending():
@@ -92,22 +97,21 @@ class Fourier:
         self._plans: dict[Any, Any] = {}
         self._lock = threading.Lock()
 
-    def run(
+    def starter(
         self,
-        source: GridView,
-        target: GridView,
+        dtypes: tuple[np.dtype[Any], np.dtype[Any]],
         lengths: Sequence[int],
         count: int,
         lies: tuple[Lies, Lies] | None = None,
         inverse: bool = False,
-    ) -> bool:
-        """Transform; whether cuFFT can.
+        begin: int = 0,
+    ) -> Start | None:
+        """What transforms one block into another; None where cuFFT cannot.
 
         Parameters
         ----------
-        source : GridView
-            Of the real inverse transform it is overwritten.
-        target : GridView
+        dtypes : pair of dtype
+            Of the source, which the real inverse transform overwrites, and the target.
         lengths : sequence of int
             Of a transform, along up to three axes.
         count : int
@@ -116,46 +120,69 @@ class Fourier:
             Of the source and the target, for transforms along one axis; both are dense
             otherwise.
         inverse : bool
+        begin : int
+            Bytes before the source, in its block.
 
         Raises
         ------
         LaunchError
-            cuFFT failed.
+            By what is returned: cuFFT failed.
         """
         library = _library()
         if library is None:
-            return False
-        backend = self._backend
-        kind = source.dtype.char + target.dtype.char
+            return None
+        backend, lock, plans = self._backend, self._lock, self._plans
+        kind = dtypes[0].char + dtypes[1].char
         key = (kind, *lengths, count, lies)
-        with self._lock:
-            backend._enter()
-            plan = self._plans.get(key)
-            if plan is None:
-                self._make_room()
-                plan = _planned(library, kind, lengths, count, lies)
-                self._plans[key] = plan
-            if plan is REFUSED:
-                return False
-            stream = self._begin(source, target, plan)
-            handle = plan.handle
-            status = library.cufftSetStream(handle, stream)
-            if plan.nbytes:
-                area = backend.allocate(plan.nbytes)
-                status = status or library.cufftSetWorkArea(handle, area.pointer)
-            given = (
-                source.memory.pointer + source.layout.offset,
-                target.memory.pointer + target.layout.offset,
-            )
-            if source.dtype == target.dtype:
-                status = status or plan.execute(handle, *given, 1 if inverse else -1)
-            else:
+        with lock:
+            if self._plan(library, key, kind, lengths, count, lies) is REFUSED:
+                return None
+        turn = (1 if inverse else -1,) if dtypes[0] == dtypes[1] else ()
+
+        def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
+            source, target = memories
+            with lock:
+                backend._enter()
+                plan = plans.get(key)
+                if plan is None:  # others took its place
+                    plan = self._plan(library, key, kind, lengths, count, lies)
+                stream = self._begin(source, target, plan)
+                handle, status = plan.handle, 0
+                if plan.stream != stream:
+                    status = library.cufftSetStream(handle, stream)
+                    plan.stream = stream
+                if plan.nbytes:
+                    area = backend.allocate(plan.nbytes)
+                    if plan.area != area.pointer:
+                        place = area.pointer
+                        status = status or library.cufftSetWorkArea(handle, place)
+                        plan.area = place
+                given = (source.pointer + begin, target.pointer, *turn)
                 status = status or plan.execute(handle, *given)
-        if status:
-            raise LaunchError(
-                "cuFFT failed", device=backend.device, code=f"cufft {status}"
-            )
-        return True
+            if status:
+                raise LaunchError(
+                    "cuFFT failed", device=backend.device, code=f"cufft {status}"
+                )
+
+        return start
+
+    def _plan(
+        self,
+        library: Any,
+        key: Any,
+        kind: str,
+        lengths: Sequence[int],
+        count: int,
+        lies: tuple[Lies, Lies] | None,
+    ) -> Any:
+        """The plan of a key, made at its first use."""
+        plan = self._plans.get(key)
+        if plan is None:
+            self._backend._enter()
+            self._make_room()
+            plan = _planned(library, kind, lengths, count, lies)
+            self._plans[key] = plan
+        return plan
 
     def _make_room(self) -> None:
         """Destroy the oldest plan where there are many, once no transform runs."""
@@ -164,14 +191,14 @@ class Fourier:
             backend.synchronize()
             del self._plans[next(iter(self._plans))]
 
-    def _begin(self, source: GridView, target: GridView, plan: _Plan) -> int:
+    def _begin(self, source: Any, target: Any, plan: _Plan) -> int:
         """The address of the current stream, which may use the memory."""
         streams = self._backend.streams
         stream = streams.current
         if streams.several:
             with streams.entered():
-                streams.use(source.memory, False, stream)
-                streams.use(target.memory, True, stream)
+                streams.use(source, False, stream)
+                streams.use(target, True, stream)
         if stream.capture is not None:
             stream.capture.kept.append(plan)
         return stream.pointer

@@ -48,7 +48,9 @@ OWN: Mapping[str, Row] = {
 """Rows of our own; each may say by None that another one is to compute it."""
 
 
-KEPT = frozenset((*ROWS, *INDEXED, *CONVOLVED, *ATTENDED, *MULTIPLIED))
+KEPT = frozenset(
+    (*ROWS, *INDEXED, *CONVOLVED, *ATTENDED, *MULTIPLIED, *transforms.TABLE)
+)
 """Rows whose launches are kept, see `raw`."""
 
 

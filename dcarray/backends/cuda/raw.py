@@ -19,7 +19,9 @@ from ...layout import Layout
 from ..base import Start
 from ..grid.library.work import INT64, Work
 from ..grid.views import GridView
+from .calling import Launch
 from .functions import Function
+from .stacks import ALIGNED
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
@@ -30,10 +32,14 @@ FLOAT64 = np.dtype(np.float64)
 UINT32 = np.dtype(np.uint32)
 _BYTE = np.dtype(np.uint8)
 
+<<<<<<< HEAD
 ALIGNED = 16
 """Bytes that are read at once at most; somebody else's memory may begin elsewhere."""
 
 MOST = 1 << 15
+=======
+MOST = 1 << 13
+>>>>>>> Q/main
 """Calls of rows whose launches are kept."""
 
 COUNTS = 256
@@ -163,7 +169,13 @@ class Raw:
                     return None
             return again(plan, memories)
 
-        return start
+        is_launch = len(plan.steps) == len(plan.sizes) == len(plan.results) == 1
+        if not is_launch or plan.sizes[0] == _COUNTS:
+            return start
+        count = len([x for x in operands if isinstance(x, GridView)])
+        if plan.results[0][0] != count:  # the result shows an operand
+            return start
+        return Launch(self.backend.allocate, plan.sizes[0], *plan.steps[0])
 
     def _again(self, plan: _Plan, memories: list[Any]) -> list[Any]:
         allocate = self.backend.allocate
@@ -216,9 +228,13 @@ class Raw:
     def zeros(self, words: int) -> GridView:
         """Words of 8 bytes that are 0."""
         made = self.new((words,), INT64)
+        self.clear(made)
+        return made
+
+    def clear(self, made: GridView) -> None:
+        """Fill new memory with zeros."""
         self.did(self._clear, made)
         self._clear((made.memory,), ())
-        return made
 
     def _clear(self, memories: Sequence[Any], scalars: Sequence[Any]) -> None:
         (memory,) = memories

@@ -73,12 +73,12 @@ class _Copy:
 
     def of(self, raw: Raw, x: GridView) -> GridView:
         """The copy of an operand."""
-        nbytes = self.layout.size * self.dtype.itemsize
-        memory = raw.backend.allocate(nbytes)
+        made = raw.new((self.layout.size,), self.dtype)
         if self.is_longer:
-            raw.backend._clear(memory.pointer, nbytes)
-        self.start([x.memory, memory], ())
-        return GridView(memory, self.layout, self.dtype)
+            raw.clear(made)
+        raw.did(self.start, x, made)
+        self.start([x.memory, made.memory], ())
+        return GridView(made.memory, self.layout, self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +128,22 @@ def _row(name: str, make: Any, raw: Raw, x: Any, *rest: Any, **named: Any) -> An
         return None
     source = x if recipe.copy is None else recipe.copy.of(raw, x)
     dtype, layout = recipe.dtype, recipe.layout
-    memory = raw.backend.allocate(layout.size * dtype.itemsize)
-    out = GridView(memory, layout, dtype)
     fourier: Fourier = raw.kept("fourier", lambda raw, key: Fourier(raw.backend))
-    lengths, count, lies = recipe.lengths, recipe.count, recipe.lies
-    if not fourier.run(source, out, lengths, count, lies, not recipe.forward):
+    start = fourier.starter(
+        (source.dtype, dtype),
+        *(recipe.lengths, recipe.count, recipe.lies),
+        not recipe.forward,
+        source.layout.offset,
+    )
+    if start is None:
         return None
+    out = raw.new((layout.size,), dtype)
+    raw.did(start, source, out)
+    start([source.memory, out.memory], ())
     if recipe.scale is not None:
-        recipe.scale([memory], ())
-    return out if recipe.seen is layout else GridView(memory, recipe.seen, dtype)
+        raw.did(recipe.scale, out)
+        recipe.scale([out.memory], ())
+    return GridView(out.memory, recipe.seen, dtype)
 
 
 def _one(

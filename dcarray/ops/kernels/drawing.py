@@ -22,7 +22,7 @@ from ..random import MULTIPLIERS, PCG_MULTIPLIER, WEYL
 from .parts import INT64
 from .searching import array
 
-__all__ = ["pcg_kernel", "philox_kernel"]
+__all__ = ["pcg_kernel", "philox_kernel", "upper_half"]
 
 DType = np.dtype[Any]
 
@@ -71,7 +71,7 @@ def _storing(dtype: DType) -> Callable[..., Any]:
 
 
 # -------------------------------------------------------------------------- arithmetic
-def _high(x: Scalar, y: Scalar) -> Scalar:
+def upper_half(x: Scalar, y: Scalar) -> Scalar:
     """The upper 64 bits of a product of 128."""
     a, b = x >> 32, x & LOW
     c, d = y >> 32, y & LOW
@@ -93,7 +93,7 @@ def _step(
     product = low * by_low
     found = product + plus_low
     carry = np.uint64(1) if found < product else np.uint64(0)
-    upper = _high(low, by_low) + high * by_low + low * times + plus + carry
+    upper = upper_half(low, by_low) + high * by_low + low * times + plus + carry
     return upper, found
 
 
@@ -127,8 +127,8 @@ def philox_kernel(dtype: DType) -> nodes.Kernel:
             w3 = counter3 + carry
             first, second = key0, key1
             for _ in range(10):
-                high0, low0 = _high(w0, FIRST_MULTIPLIER), w0 * FIRST_MULTIPLIER
-                high1, low1 = _high(w2, SECOND_MULTIPLIER), w2 * SECOND_MULTIPLIER
+                high0, low0 = upper_half(w0, FIRST_MULTIPLIER), w0 * FIRST_MULTIPLIER
+                high1, low1 = upper_half(w2, SECOND_MULTIPLIER), w2 * SECOND_MULTIPLIER
                 w0, w1, w2, w3 = high1 ^ w1 ^ first, low1, high0 ^ w3 ^ second, low0
                 first, second = first + FIRST_WEYL, second + SECOND_WEYL
             at = block * (4 * each) - skip
