@@ -128,11 +128,11 @@ class DeviceArray(Picking):
     def base(self) -> Any:
         """The array whose memory this one shows, or None."""
         if self._device.kind not in ("auto", "cpu"):
-            binding = self._bind()
-            root = None if binding._root is None else binding._root()
+            bound = self._bind()
+            root = None if bound._root is None else bound._root()
             if root is not None:
                 return None if root is self else root
-            shown, value = self._read(), binding.value
+            shown, value = self._read(), bound.value
             if shown.layout == value.layout and shown.dtype == value.dtype:
                 return None
             return self._sibling(value.layout, value.dtype)

@@ -25,12 +25,9 @@ from ..grid.views import GridView
 from . import vectors
 from .calling import Call, Prepared
 from .driver import runtime
-<<<<<<< HEAD
 from .mapped import copied
-=======
 from .products import BIAS, PLAIN, RELU, Products
-from .stacks import ALIGNED, INT, NOT_TURNED, Matrix, alignment, places
->>>>>>> Q/main
+from .stacks import ALIGNED, INT, NOT_TURNED, Matrix, alignment, matrix_of, places
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
@@ -379,7 +376,6 @@ def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
     return None if found is None else found.through(lambda a: a.reshape(shape))
 
 
-<<<<<<< HEAD
 def _product_of_copies(raw: Raw, x: GridView, y: GridView) -> GridView | None:
     """``x @ y`` of matrices that cuBLAS cannot have as they lie, reversed ones say."""
     if x.ndim > 2 or y.ndim > 2 or x.dtype.name not in KINDS:
@@ -389,7 +385,7 @@ def _product_of_copies(raw: Raw, x: GridView, y: GridView) -> GridView | None:
         layout, size = view.layout, view.dtype.itemsize
         if layout.offset % size or any([step % size for step in layout.strides]):
             return None
-        lies = _matrix(layout.shape, layout.strides, 0, size)
+        lies = matrix_of(layout.shape, layout.strides, 0, size)
         given.append(copied(raw, view) if lies is None else view)
     if given[0] is x and given[1] is y:
         return None
@@ -403,8 +399,6 @@ def _dot(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
     return _matmul(raw, x, y, **options) if max(x.ndim, y.ndim) <= 2 else None
 
 
-TABLE: Mapping[str, Callable[..., GridView | None]] = {"matmul": _matmul, "dot": _dot}
-=======
 def _linear(raw: Raw, x: GridView, w: GridView, *rest: GridView, cut: bool) -> GridView:
     """`ops.contraction.LINEAR` of arrays of one dtype."""
     (bias,) = rest or (None,)
@@ -435,7 +429,7 @@ def _shaped(flat: GridView, before: tuple[int, ...]) -> GridView:
 
 TABLE: Mapping[str, Callable[..., GridView | None]] = {
     "matmul": _matmul,
+    "dot": _dot,
     "nn.linear": _linear,
 }
->>>>>>> Q/main
 """Functions by the name of their rows."""

@@ -32,14 +32,7 @@ FLOAT64 = np.dtype(np.float64)
 UINT32 = np.dtype(np.uint32)
 _BYTE = np.dtype(np.uint8)
 
-<<<<<<< HEAD
-ALIGNED = 16
-"""Bytes that are read at once at most; somebody else's memory may begin elsewhere."""
-
 MOST = 1 << 15
-=======
-MOST = 1 << 13
->>>>>>> Q/main
 """Calls of rows whose launches are kept."""
 
 COUNTS = 256

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..grid.views import GridView
 
-__all__ = ["ALIGNED", "INT", "NOT_TURNED", "Matrix", "alignment", "places"]
+__all__ = ["ALIGNED", "INT", "NOT_TURNED", "Matrix", "alignment", "matrix_of", "places"]
 
 NOT_TURNED, TURNED = 0, 1
 
