@@ -52,7 +52,7 @@ __all__ = [
 PAGE = 32
 """Blocks of a page."""
 
-TURNS = (0, 1)
+TURNS = (0, 1, 2, 3)
 """Pages of which a work item makes blocks: what they share is computed once."""
 
 LOW = np.uint64(0xFFFFFFFF)
