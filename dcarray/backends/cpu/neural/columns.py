@@ -200,11 +200,11 @@ class Workspace:
             return packed.reshape(groups, tile.count, height).swapaxes(1, 2)
         return packed.reshape(groups, height, tile.count)
 
-    def _windows(
+    def block(
         self, x: HostArray, tile: Tile, channels: range, window: Window
     ) -> HostArray:
-        """(groups, channels of a group, \\*kernel, images, \\*positions), no copy but
-        where a window reaches over the edge."""
+        """The part of ``x`` that the windows of a tile see, no copy but where a window
+        reaches over the edge."""
         reach = [
             range(
                 part.start * stride - low,
@@ -228,6 +228,14 @@ class Workspace:
         ]
         if inside != reach:
             part = self._edged(part, reach, inside)
+        return part
+
+    def _windows(
+        self, x: HostArray, tile: Tile, channels: range, window: Window
+    ) -> HostArray:
+        """(groups, channels of a group, \\*kernel, images, \\*positions), no copy but
+        where a window reaches over the edge."""
+        part = self.block(x, tile, channels, window)
         groups = len(tile.groups)
         per_group = len(channels) // groups
         images, channel, *steps = part.strides

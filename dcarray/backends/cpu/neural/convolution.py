@@ -25,6 +25,8 @@ from .columns import (
     is_matrix,
     run_tiles,
 )
+from .direct import convolve
+from .micro import micro
 from .taps import channelwise, channelwise_adjoint, spread
 
 __all__ = ["convolution", "convolution_input_gradient"]
@@ -52,7 +54,8 @@ def convolution(
         weights = w.reshape(groups, -1, *w.shape[2:])
         channelwise(_first(x, channels_last), weights, window, y)
         return made
-    _convolve(_first(x, channels_last), w, window, groups, y, channels_last)
+    weights = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    _convolve(_first(x, channels_last), weights, window, y, channels_last)
     return made
 
 
@@ -106,8 +109,7 @@ def convolution_input_gradient(
             tuple([part[2] for part in parts]),
         )
         weights = np.flip(taps, tuple(range(3, taps.ndim)))
-        weights = weights.reshape(channels, *weights.shape[2:])
-        _convolve(source, weights, window, groups, target, channels_last)
+        _convolve(source, weights, window, target, channels_last)
     return made
 
 
@@ -153,23 +155,25 @@ def _convolve(
     x: HostArray,
     w: HostArray,
     window: Window,
-    groups: int,
     y: HostArray,
     channels_last: bool,
 ) -> None:
-    """Store a convolution in ``y``; arrays with the channels before the positions."""
+    """Store a convolution in ``y``; arrays with the channels before the positions,
+    weights of (groups, channels of y, channels of x, \\*kernel)."""
     if not y.size:
         return
-    per_group = x.shape[1] // groups
+    groups, per_group = w.shape[0], w.shape[2]
     height = per_group * window.taps
     if not height:
         y.fill(0)
         return
-    matrices = w.reshape(groups, -1, *w.shape[1:])
-    if channels_last:
-        matrices = np.moveaxis(matrices, 2, -1)
-    matrices = np.ascontiguousarray(matrices, y.dtype).reshape(groups, -1, height)
     x = x.astype(y.dtype, copy=False)
+    direct = micro(y.dtype)
+    if direct is not None:
+        convolve(direct, x, w, window, y, channels_last)
+        return
+    matrices = np.moveaxis(w, 2, -1) if channels_last else w
+    matrices = np.ascontiguousarray(matrices, y.dtype).reshape(groups, -1, height)
     threads = available_threads()
     column = height * y.itemsize
     tiles = cut_tiles(x.shape[0], groups, y.shape[2:], column)

@@ -1,0 +1,329 @@
+"""Convolutions and their weights' gradients through `micro`: windows are read where
+they lie, in blocks that stay in cache, edges filled with zeros."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..engine import data_address
+from ..threads import available_threads, run_slices
+from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
+from .micro import PLACES, Micro
+
+__all__ = ["convolve", "store_weights", "weight_sums"]
+
+BLOCK = 256
+"""Terms that are summed at once: as many rows of a panel stay in the first-level
+cache."""
+
+JOBS = 16
+"""Pieces that there are at least, if panels allow.  The number does not depend on the
+threads."""
+
+
+@functools.lru_cache(512)
+def _offsets(lengths: Sizes, steps: Sizes, multiple: int = 1) -> HostArray:
+    """Distances of all elements of a box, the last axis fastest; the last one repeated
+    until there are a multiple of some number."""
+    found = np.zeros(1, np.int64)
+    for length, step in zip(lengths, steps, strict=True):
+        found = np.add.outer(found, np.arange(length) * step).ravel()
+    missing = -len(found) % multiple
+    return np.concatenate([found, np.repeat(found[-1:], missing)])
+
+
+@functools.lru_cache(512)
+def _is_dense(lengths: Sizes, steps: Sizes, item: int) -> bool:
+    """Whether such elements lie side by side."""
+    found = _offsets(lengths, steps)
+    return bool((found == np.arange(len(found)) * item).all())
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Memory in which lanes lie apart: where it begins, bytes between lanes, and the
+    box of what is moved for each of them."""
+
+    array: HostArray
+    step: int
+    lengths: Sizes
+    steps: Sizes
+
+
+def _move(
+    function: Any, micro: Micro, far: _Side, near: HostArray, lanes: int, each: int
+) -> None:
+    """Gather or scatter all panels of ``near``: (panels, rows, lanes)."""
+    table = _offsets(far.lengths, far.steps)
+    item = near.itemsize
+    words = np.array(
+        [
+            *(data_address(far.array), data_address(near), data_address(table)),
+            *(len(table), lanes, each, far.step, near.strides[0]),
+            _is_dense(far.lengths, far.steps, item),
+        ],
+        np.int64,
+    )
+    function(data_address(words))
+
+
+def _multiply(
+    micro: Micro,
+    x: HostArray,
+    packed: HostArray,
+    sums: HostArray,
+    places: HostArray,
+    terms: HostArray,
+    shifts: HostArray,
+) -> None:
+    """Sums of products: of (panels, terms, lanes) to (panels, places, lanes)."""
+    operands = (x, packed, sums, places, terms, shifts)
+    panels, many = sums.shape[:2]
+    numbers = (many, len(terms), panels, BLOCK)
+    words = np.array([*map(data_address, operands), *numbers], np.int64)
+    micro.tiles(data_address(words))
+
+
+def _panels(width: int, micro: Micro) -> int:
+    return -(-width // micro.lanes)
+
+
+def _shifts(groups: int, panels: int, step: int) -> HostArray:
+    """Where each panel of some groups begins in x."""
+    return np.repeat(np.arange(groups, dtype=np.int64) * step, panels)
+
+
+# ---------------------------------------------------------------------------- forward
+def convolve(
+    micro: Micro,
+    x: HostArray,
+    w: HostArray,
+    window: Window,
+    y: HostArray,
+    channels_last: bool,
+) -> None:
+    """Store a convolution in ``y``.
+
+    Parameters
+    ----------
+    micro : Micro
+    x, y : ndarray
+        With the channels before the positions; of one dtype.
+    w : ndarray
+        (groups, channels of y, channels of x, \\*kernel)
+    window : Window
+    channels_last : bool
+        How x lies in memory.
+    """
+    groups, width, per_group = w.shape[:3]
+    per_panels = _panels(width, micro)
+    packed = _packed(micro, w.astype(y.dtype, copy=False), channels_last)
+    span = per_group * math.prod(window.stride) + per_panels * micro.lanes
+    tiles = cut_tiles(x.shape[0], groups, y.shape[2:], span * y.itemsize)
+    jobs = [
+        (tile, part)
+        for tile in tiles
+        for part in _parts(per_panels, len(tiles) if groups == 1 else JOBS)
+    ]
+    idle: list[Workspace] = []
+
+    def run(number: int) -> None:
+        tile, part = jobs[number]
+        workspace = idle.pop() if idle else Workspace(y.dtype, channels_last)
+        some = tile.groups
+        block = workspace.block(
+            x, tile, range(some.start * per_group, some.stop * per_group), window
+        )
+        images, channel, *steps = block.strides
+        places = _offsets(
+            (len(tile.images), *map(len, tile.positions)),
+            (images, *_scaled(steps, window.stride)),
+            PLACES,
+        )
+        terms = _terms(
+            (per_group, *window.kernel),
+            (channel, *_scaled(steps, window.dilation)),
+            channels_last,
+        )
+        first = some.start * per_panels + part.start
+        last = first + (len(some) - 1) * per_panels + len(part)
+        own = packed[first:last]
+        sums = workspace.array("sums", (len(own), len(places), micro.lanes))
+        shifts = _shifts(len(some), len(part), per_group * channel)
+        _multiply(micro, block, own, sums, places, _offsets(*terms), shifts)
+        _spread(micro, sums, y, tile, part, width, per_panels)
+        idle.append(workspace)
+
+    run_slices(run, len(jobs), available_threads())
+
+
+def _parts(panels: int, tiles: int) -> list[range]:
+    """Panels of a group in as many parts as to make enough jobs of so many tiles."""
+    count = min(panels, -(-JOBS // tiles))
+    edges = [panels * k // count for k in range(count + 1)]
+    return [range(a, b) for a, b in itertools.pairwise(edges)]
+
+
+def _scaled(steps: Sequence[int], by: Sizes) -> Sizes:
+    return tuple([step * n for step, n in zip(steps, by, strict=True)])
+
+
+def _terms(lengths: Sizes, steps: Sizes, channels_last: bool) -> tuple[Sizes, Sizes]:
+    """Channels and taps in the order in which they lie in memory."""
+    if channels_last:
+        return (*lengths[1:], lengths[0]), (*steps[1:], steps[0])
+    return lengths, steps
+
+
+def _packed(micro: Micro, w: HostArray, channels_last: bool) -> HostArray:
+    """Weights as panels: (groups × panels, terms, lanes)."""
+    groups, width = w.shape[:2]
+    count, panels = math.prod(w.shape[2:]), _panels(width, micro)
+    make = np.empty if width % micro.lanes == 0 else np.zeros
+    packed = make((groups * panels, count, micro.lanes), w.dtype)
+    box = _terms(w.shape[2:], w.strides[2:], channels_last)
+
+    def run(number: int) -> None:
+        group, panel = divmod(number, panels)
+        begin = panel * micro.lanes
+        own = w[group, begin : begin + micro.lanes]
+        far = _Side(own, w.strides[1], *box)
+        near = packed[number : number + 1]
+        _move(micro.gather, micro, far, near, len(own), micro.lanes)
+
+    threads = available_threads() if packed.size >= 1 << 17 else 1
+    run_slices(run, groups * panels, threads)
+    return packed
+
+
+def _spread(
+    micro: Micro,
+    sums: HostArray,
+    y: HostArray,
+    tile: Tile,
+    part: range,
+    width: int,
+    per_panels: int,
+) -> None:
+    """Store the sums of a tile."""
+    own = y[
+        tile.images.start : tile.images.stop,
+        :,
+        *[slice(p.start, p.stop) for p in tile.positions],
+    ]
+    lengths = (own.shape[0], *own.shape[2:])
+    steps = (own.strides[0], *own.strides[2:])
+    some = tile.groups
+    if per_panels == 1:
+        channels = own[:, some.start * width :]
+        far = _Side(channels, own.strides[1], lengths, steps)
+        _move(micro.scatter, micro, far, sums, len(some) * width, width)
+        return
+    begin = part.start * micro.lanes
+    lanes = min(width, part.stop * micro.lanes) - begin
+    for k, group in enumerate(some):
+        channels = own[:, group * width + begin :]
+        far = _Side(channels, own.strides[1], lengths, steps)
+        near = sums[k * len(part) : (k + 1) * len(part)]
+        _move(micro.scatter, micro, far, near, lanes, micro.lanes)
+
+
+# ------------------------------------------------------------------- weights' gradient
+def weight_sums(
+    micro: Micro,
+    x: HostArray,
+    gradient: HostArray,
+    channels: range,
+    tiles: list[Tile],
+    window: Window,
+    workspace: Workspace,
+) -> HostArray:
+    """The weights' gradient over some tiles, which have the same groups.
+
+    Parameters
+    ----------
+    micro : Micro
+    x, gradient : ndarray
+        With the channels before the positions; the gradient of these groups only.
+    channels : range
+        Those of x whose weights are asked for, as many of each group.
+    tiles : list of Tile
+    window : Window
+    workspace : Workspace
+
+    Returns
+    -------
+    ndarray
+        (groups × panels, channels and taps, lanes), float64: tiles are summed in it.
+    """
+    groups = len(tiles[0].groups)
+    per_group = len(channels) // groups
+    width = gradient.shape[1] // groups
+    panels = _panels(width, micro)
+    rows = per_group * window.taps
+    total = np.zeros((groups * panels, rows, micro.lanes))
+    for tile in tiles:
+        block = workspace.block(x, tile, channels, window)
+        images, channel, *steps = block.strides
+        places = _offsets(
+            (per_group, *window.kernel),
+            (channel, *_scaled(steps, window.dilation)),
+            PLACES,
+        )
+        terms = _offsets(
+            (len(tile.images), *map(len, tile.positions)),
+            (images, *_scaled(steps, window.stride)),
+        )
+        packed = workspace.array("packed", (groups * panels, len(terms), micro.lanes))
+        if width % micro.lanes:
+            packed.fill(0)
+        _collect(micro, gradient, tile, packed, width, panels)
+        sums = workspace.array("sums", (len(packed), len(places), micro.lanes))
+        shifts = _shifts(groups, panels, per_group * channel)
+        _multiply(micro, block, packed, sums, places, terms, shifts)
+        np.add(total, sums[:, :rows], out=total)
+    return total
+
+
+def _collect(
+    micro: Micro,
+    gradient: HostArray,
+    tile: Tile,
+    packed: HostArray,
+    width: int,
+    panels: int,
+) -> None:
+    """The gradient of a tile as panels."""
+    own = gradient[
+        tile.images.start : tile.images.stop,
+        :,
+        *[slice(p.start, p.stop) for p in tile.positions],
+    ]
+    lengths = (own.shape[0], *own.shape[2:])
+    steps = (own.strides[0], *own.strides[2:])
+    if panels == 1:
+        far = _Side(own, own.strides[1], lengths, steps)
+        _move(micro.gather, micro, far, packed, own.shape[1], width)
+        return
+    for k in range(len(tile.groups)):
+        far = _Side(own[:, k * width :], own.strides[1], lengths, steps)
+        near = packed[k * panels : (k + 1) * panels]
+        _move(micro.gather, micro, far, near, width, micro.lanes)
+
+
+def store_weights(micro: Micro, sums: HostArray, w: HostArray) -> None:
+    """Store sums as `weight_sums` returns them in weights: (groups, channels of the
+    gradient, channels of x, \\*kernel)."""
+    panels = _panels(w.shape[1], micro)
+    near = sums.astype(w.dtype)
+    for k, own in enumerate(w):
+        far = _Side(own, w.strides[1], w.shape[2:], w.strides[2:])
+        part = near[k * panels : (k + 1) * panels]
+        _move(micro.scatter, micro, far, part, w.shape[1], micro.lanes)
