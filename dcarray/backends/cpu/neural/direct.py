@@ -23,6 +23,10 @@ BLOCK = 256
 """Terms that are summed at once: as many rows of a panel stay in the first-level
 cache."""
 
+CHAIN = 4096
+"""Positions over which a weight's gradient is summed in its own dtype, block by block.
+"""
+
 JOBS = 16
 """Pieces that there are at least, if panels allow.  The number does not depend on the
 threads."""
@@ -82,11 +86,13 @@ def _multiply(
     places: HostArray,
     terms: HostArray,
     shifts: HostArray,
+    begun: bool = False,
 ) -> None:
-    """Sums of products: of (panels, terms, lanes) to (panels, places, lanes)."""
+    """Sums of products: of (panels, terms, lanes) to (panels, places, lanes); they are
+    added to what is there if they have ``begun``."""
     operands = (x, packed, sums, places, terms, shifts)
     panels, many = sums.shape[:2]
-    numbers = (many, len(terms), panels, BLOCK)
+    numbers = (many, len(terms), panels, BLOCK, begun)
     words = np.array([*map(data_address, operands), *numbers], np.int64)
     micro.tiles(data_address(words))
 
@@ -261,14 +267,18 @@ def weight_sums(
     Returns
     -------
     ndarray
-        (groups × panels, channels and taps, lanes), float64: tiles are summed in it.
+        (groups × panels, channels and taps, lanes); the sums of `CHAIN` positions are
+        summed in float64.
     """
     groups = len(tiles[0].groups)
     per_group = len(channels) // groups
     width = gradient.shape[1] // groups
     panels = _panels(width, micro)
     rows = per_group * window.taps
-    total = np.zeros((groups * panels, rows, micro.lanes))
+    shape = (groups * panels, -(-rows // PLACES) * PLACES, micro.lanes)
+    sums = np.empty(shape, x.dtype)
+    total: HostArray | None = None
+    begun = 0
     for tile in tiles:
         block = workspace.block(x, tile, channels, window)
         images, channel, *steps = block.strides
@@ -285,11 +295,13 @@ def weight_sums(
         if width % micro.lanes:
             packed.fill(0)
         _collect(micro, gradient, tile, packed, width, panels)
-        sums = workspace.array("sums", (len(packed), len(places), micro.lanes))
         shifts = _shifts(groups, panels, per_group * channel)
-        _multiply(micro, block, packed, sums, places, terms, shifts)
-        np.add(total, sums[:, :rows], out=total)
-    return total
+        if begun >= CHAIN:
+            total = sums.astype(np.float64) if total is None else total + sums
+            begun = 0
+        _multiply(micro, block, packed, sums, places, terms, shifts, begun > 0)
+        begun += len(terms)
+    return sums if total is None else total + sums
 
 
 def _collect(
@@ -318,12 +330,27 @@ def _collect(
         _move(micro.gather, micro, far, near, width, micro.lanes)
 
 
-def store_weights(micro: Micro, sums: HostArray, w: HostArray) -> None:
-    """Store sums as `weight_sums` returns them in weights: (groups, channels of the
-    gradient, channels of x, \\*kernel)."""
-    panels = _panels(w.shape[1], micro)
-    near = sums.astype(w.dtype)
-    for k, own in enumerate(w):
-        far = _Side(own, w.strides[1], w.shape[2:], w.strides[2:])
-        part = near[k * panels : (k + 1) * panels]
-        _move(micro.scatter, micro, far, part, w.shape[1], micro.lanes)
+def store_weights(
+    micro: Micro, sums: list[HostArray], panel: int, w: HostArray
+) -> None:
+    """Store one panel of sums as `weight_sums` returns them, added in float64.
+
+    Parameters
+    ----------
+    micro : Micro
+    sums : list of ndarray
+    panel : int
+    w : ndarray
+        (groups, channels of the gradient, channels of x, \\*kernel)
+    """
+    total = sums[0][panel]
+    if len(sums) > 1:
+        total = total.astype(np.float64)
+        for other in sums[1:]:
+            total += other[panel]
+    group, own = divmod(panel, _panels(w.shape[1], micro))
+    begin = own * micro.lanes
+    lanes = min(micro.lanes, w.shape[1] - begin)
+    far = _Side(w[group, begin:], w.strides[1], w.shape[2:], w.strides[2:])
+    near = total.astype(w.dtype, copy=False)[None]
+    _move(micro.scatter, micro, far, near, lanes, micro.lanes)

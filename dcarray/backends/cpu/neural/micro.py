@@ -98,8 +98,8 @@ def tiles_text(number: str, fused: bool) -> str:
 
     Words are: addresses of x, of the packed panels, of the result (panels of places of
     lanes), of the places, the terms and the panels' own distances in x (bytes); places
-    (a multiple of `PLACES`), terms, panels, and terms of a block.  What a block sums is
-    added to the sums of those before it.
+    (a multiple of `PLACES`), terms, panels, terms of a block, and whether there are sums
+    already.  What a block sums is added to the sums of those before it.
     """
     size = 4 if number == "float" else 8
     length = BYTES // size
@@ -107,7 +107,7 @@ def tiles_text(number: str, fused: bool) -> str:
     row = VECTORS * BYTES
     tile = [(i, v) for i in range(PLACES) for v in range(VECTORS)]
     words = dict.fromkeys(("x", "packed", "out", "places", "terms", "shifts"), "ptr")
-    words |= dict.fromkeys(("many", "count", "panels", "block"), "i64")
+    words |= dict.fromkeys(("many", "count", "panels", "block", "begun"), "i64")
     lines = [
         "define void @dcarray_tiles(ptr %words) {",
         "entry:",
@@ -123,7 +123,8 @@ def tiles_text(number: str, fused: bool) -> str:
         "%ahead = add i64 %first, %block",
         "%short = icmp slt i64 %ahead, %count",
         "%last = select i1 %short, i64 %ahead, i64 %count",
-        "%fresh = icmp eq i64 %first, 0",
+        "%before = or i64 %first, %begun",
+        "%fresh = icmp eq i64 %before, 0",
         f"%skip = mul i64 %first, {row}",
         _address("%packed.block", "%packed", "%skip"),
         "br label %turns",

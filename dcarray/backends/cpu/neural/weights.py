@@ -68,12 +68,9 @@ def _directly(
     found = np.empty(shape, x.dtype)
     weights = found.reshape(groups, width, *shape[1:])
     span = per_group * math.prod(window.stride) + width
-    parts, jobs = _jobs(x, gradient, window, groups, span * x.itemsize)
+    parts, jobs = _jobs(x, gradient, window, groups, span)
+    shares = len(jobs) // len(parts)
     sums: dict[int, HostArray] = {}
-
-    def place(part: _Part) -> HostArray:
-        some, own = part
-        return weights[some.start : some.stop, :, own.start : own.stop]
 
     def task(number: int) -> None:
         (some, own), mine = jobs[number]
@@ -83,17 +80,25 @@ def _directly(
         mine = [Tile(tile.images, some, tile.positions) for tile in mine]
         workspace = Workspace(x.dtype, channels_last=False)
         made = weight_sums(micro, x, results, channels, mine, window, workspace)
-        if len(jobs) == len(parts):
-            store_weights(micro, made, place(jobs[number][0]))
-        else:
-            sums[number] = made
+        sums[number] = made
+        if shares == 1:
+            for panel in range(len(made)):
+                store(number, panel)
+            del sums[number]
 
-    run_slices(task, len(jobs), available_threads())
-    if len(jobs) > len(parts):
-        shares = len(jobs) // len(parts)
-        for number, part in enumerate(parts):
-            own = [sums[number * shares + k] for k in range(shares)]
-            store_weights(micro, functools.reduce(np.add, own), place(part))
+    def store(number: int, panel: int) -> None:
+        some, own = parts[number]
+        target = weights[some.start : some.stop, :, own.start : own.stop]
+        shared = [sums[number * shares + k] for k in range(shares)]
+        store_weights(micro, shared, panel, target)
+
+    threads = available_threads()
+    run_slices(task, len(jobs), threads)
+    if shares > 1:
+        places = [
+            (n, k) for n in range(len(parts)) for k in range(len(sums[n * shares]))
+        ]
+        run_slices(lambda number: store(*places[number]), len(places), threads)
     return found
 
 
@@ -156,8 +161,9 @@ def _jobs(
         for c in range(0, per_group, some)
     ]
     column = column or max(256, some_groups * some * taps * x.itemsize // 4)
-    tiles = cut_tiles(x.shape[0], 1, gradient.shape[2:], column, SUMS)
-    shares = max(1, min(len(tiles), SUMS // len(parts)))
+    wanted = max(1, SUMS // len(parts))
+    tiles = cut_tiles(x.shape[0], 1, gradient.shape[2:], column, wanted)
+    shares = min(len(tiles), wanted)
     edges = [len(tiles) * k // shares for k in range(shares + 1)]
     jobs = [(part, tiles[a:b]) for part in parts for a, b in itertools.pairwise(edges)]
     return parts, jobs
