@@ -98,8 +98,8 @@ def tiles_text(number: str, fused: bool) -> str:
 
     Words are: addresses of x, of the packed panels, of the result (panels of places of
     lanes), of the places, the terms and the panels' own distances in x (bytes); places
-    (a multiple of `PLACES`), terms, panels, terms of a block, and whether there are sums
-    already.  What a block sums is added to the sums of those before it.
+    (a multiple of `PLACES`), terms, panels, terms of a block, and whether there are
+    sums already.  What a block sums is added to the sums of those before it.
     """
     size = 4 if number == "float" else 8
     length = BYTES // size

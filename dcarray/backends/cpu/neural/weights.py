@@ -3,7 +3,6 @@ columns, summed over tiles in float64."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from typing import Any, TypeAlias
