@@ -26,6 +26,7 @@ from .columns import (
     run_tiles,
 )
 from .direct import convolve
+from .linewise import line_convolve, lines_for
 from .micro import micro
 from .taps import channelwise, channelwise_adjoint, spread
 
@@ -48,9 +49,10 @@ def convolution(
     channels_last: bool,
 ) -> HostArray:
     """As the oracle of the row."""
-    made, y = _result(x.shape[0], w.shape[0], size, np.result_type(x, w), channels_last)
+    dtype = np.result_type(x, w)
+    made, y = _result(x.shape[0], w.shape[0], size, dtype, channels_last)
     window = Window(w.shape[2:], stride, low, dilation)
-    if w.shape[1] == 1 and groups > 1:
+    if w.shape[1] == 1 and groups > 1 and micro(dtype) is None:
         weights = w.reshape(groups, -1, *w.shape[2:])
         channelwise(_first(x, channels_last), weights, window, y)
         return made
@@ -84,7 +86,7 @@ def convolution_input_gradient(
     source = _first(gradient, channels_last)
     window = Window(w.shape[2:], stride, low, dilation)
     width = w.shape[0] // groups
-    if w.shape[1] == 1 and groups > 1:
+    if w.shape[1] == 1 and groups > 1 and micro(dtype) is None:
         weights = w.reshape(groups, -1, *w.shape[2:])
         channelwise_adjoint(source, weights, window, x)
         return made
@@ -168,6 +170,10 @@ def _convolve(
         y.fill(0)
         return
     x = x.astype(y.dtype, copy=False)
+    along = lines_for(y.dtype, w.shape[1], height, y.shape[2:], x.strides[-1])
+    if along is not None and not channels_last:
+        line_convolve(along, x, w, window, y)
+        return
     direct = micro(y.dtype)
     if direct is not None:
         convolve(direct, x, w, window, y, channels_last)

@@ -23,7 +23,17 @@ import numpy as np
 from ....config import current
 from ..engine import engine
 
-__all__ = ["PLACES", "Micro", "micro", "moves_text", "tiles_text"]
+__all__ = [
+    "BYTES",
+    "PLACES",
+    "Micro",
+    "address",
+    "micro",
+    "moves_text",
+    "multiply_add",
+    "tiles_text",
+    "words",
+]
 
 PLACES = 6
 """Places of a tile."""
@@ -79,7 +89,7 @@ def _built(dtype: np.dtype[Any]) -> Micro | None:
     return Micro(VECTORS * BYTES // dtype.itemsize, **found)
 
 
-def _words(names: dict[str, str]) -> list[str]:
+def words(names: dict[str, str]) -> list[str]:
     """Load the words of a function, each of which has a name and a type."""
     lines = []
     for index, (name, kind) in enumerate(names.items()):
@@ -88,7 +98,7 @@ def _words(names: dict[str, str]) -> list[str]:
     return lines
 
 
-def _address(name: str, base: str, skip: str | int) -> str:
+def address(name: str, base: str, skip: str | int) -> str:
     return f"{name} = getelementptr i8, ptr {base}, i64 {skip}"
 
 
@@ -106,12 +116,12 @@ def tiles_text(number: str, fused: bool) -> str:
     vector = f"<{length} x {number}>"
     row = VECTORS * BYTES
     tile = [(i, v) for i in range(PLACES) for v in range(VECTORS)]
-    words = dict.fromkeys(("x", "packed", "out", "places", "terms", "shifts"), "ptr")
-    words |= dict.fromkeys(("many", "count", "panels", "block", "begun"), "i64")
+    given = dict.fromkeys(("x", "packed", "out", "places", "terms", "shifts"), "ptr")
+    given |= dict.fromkeys(("many", "count", "panels", "block", "begun"), "i64")
     lines = [
         "define void @dcarray_tiles(ptr %words) {",
         "entry:",
-        *_words(words),
+        *words(given),
         f"%panel.size = mul i64 %count, {row}",
         f"%sums.size = mul i64 %many, {row}",
         "br label %blocks",
@@ -126,7 +136,7 @@ def tiles_text(number: str, fused: bool) -> str:
         "%before = or i64 %first, %begun",
         "%fresh = icmp eq i64 %before, 0",
         f"%skip = mul i64 %first, {row}",
-        _address("%packed.block", "%packed", "%skip"),
+        address("%packed.block", "%packed", "%skip"),
         "br label %turns",
         "turns:",
         "%panel = phi i64 [ 0, %blocks.body ], [ %panel.next, %turns.next ]",
@@ -136,12 +146,12 @@ def tiles_text(number: str, fused: bool) -> str:
         "br label %blocks",
         "turns.body:",
         "%packed.skip = mul i64 %panel, %panel.size",
-        _address("%packed.panel", "%packed.block", "%packed.skip"),
+        address("%packed.panel", "%packed.block", "%packed.skip"),
         "%out.skip = mul i64 %panel, %sums.size",
-        _address("%out.panel", "%out", "%out.skip"),
+        address("%out.panel", "%out", "%out.skip"),
         "%shift.at = getelementptr i64, ptr %shifts, i64 %panel",
         "%shift = load i64, ptr %shift.at",
-        _address("%x.panel", "%x", "%shift"),
+        address("%x.panel", "%x", "%shift"),
         "br label %tiles",
         "tiles:",
         "%p = phi i64 [ 0, %turns.body ], [ %p.next, %tile.next ]",
@@ -152,14 +162,14 @@ def tiles_text(number: str, fused: bool) -> str:
         "br label %turns",
         "tile:",
         f"%tile.skip = mul i64 %p, {row}",
-        _address("%sums", "%out.panel", "%tile.skip"),
+        address("%sums", "%out.panel", "%tile.skip"),
         "%place.at = getelementptr i64, ptr %places, i64 %p",
     ]
     for i in range(PLACES):
         lines += [
             f"%place{i}.at = getelementptr i64, ptr %place.at, i64 {i}",
             f"%place{i} = load i64, ptr %place{i}.at",
-            _address(f"%x{i}", "%x.panel", f"%place{i}"),
+            address(f"%x{i}", "%x.panel", f"%place{i}"),
         ]
     lines += [
         "br label %terms.loop",
@@ -176,26 +186,26 @@ def tiles_text(number: str, fused: bool) -> str:
     ]
     for v in range(VECTORS):
         lines += [
-            _address(f"%w{v}.at", "%row", v * BYTES),
+            address(f"%w{v}.at", "%row", v * BYTES),
             f"%w{v} = load {vector}, ptr %w{v}.at, align {size}",
         ]
     for i in range(PLACES):
         lines += [
-            _address(f"%x{i}.at", f"%x{i}", "%term"),
+            address(f"%x{i}.at", f"%x{i}", "%term"),
             f"%one{i} = load {number}, ptr %x{i}.at",
             f"%lane{i} = insertelement {vector} poison, {number} %one{i}, i32 0",
             f"%all{i} = shufflevector {vector} %lane{i}, {vector} poison, "
             f"<{length} x i32> zeroinitializer",
         ]
         for v in range(VECTORS):
-            lines += _fused(vector, f"{i}_{v}", f"%all{i}", f"%w{v}", fused)
+            lines += multiply_add(vector, f"{i}_{v}", f"%all{i}", f"%w{v}", fused)
     lines += [
-        _address("%row.next", "%row", row),
+        address("%row.next", "%row", row),
         "%k.next = add i64 %k, 1",
         "%terms.more = icmp slt i64 %k.next, %last",
         "br i1 %terms.more, label %terms.loop, label %tile.end",
         "tile.end:",
-        *[_address(f"%s{i}_{v}", "%sums", (i * VECTORS + v) * BYTES) for i, v in tile],
+        *[address(f"%s{i}_{v}", "%sums", (i * VECTORS + v) * BYTES) for i, v in tile],
         "br i1 %fresh, label %tile.store, label %tile.add",
         "tile.store:",
         *[f"store {vector} %n{i}_{v}, ptr %s{i}_{v}, align {size}" for i, v in tile],
@@ -223,13 +233,13 @@ def tiles_text(number: str, fused: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _fused(vector: str, name: str, x: str, w: str, fused: bool) -> list[str]:
+def multiply_add(vector: str, name: str, x: str, w: str, fused: bool) -> list[str]:
     """``n = x * w + a``"""
     if fused:
         length, number = vector.strip("<>").split(" x ")
         bits = 32 if number == "float" else 64
-        given = ", ".join([f"{vector} {value}" for value in (x, w, f"%a{name}")])
-        return [f"%n{name} = call {vector} @llvm.fma.v{length}f{bits}({given})"]
+        three = ", ".join([f"{vector} {value}" for value in (x, w, f"%a{name}")])
+        return [f"%n{name} = call {vector} @llvm.fma.v{length}f{bits}({three})"]
     return [
         f"%m{name} = fmul {vector} {x}, {w}",
         f"%n{name} = fadd {vector} %m{name}, %a{name}",
@@ -251,8 +261,8 @@ def moves_text(number: str, gather: bool) -> str:
     row = VECTORS * BYTES
     lanes = row // size
     name = "gather" if gather else "scatter"
-    words = dict.fromkeys(("far", "near", "table"), "ptr")
-    words |= dict.fromkeys(("count", "lanes", "each", "step", "apart", "dense"), "i64")
+    given = dict.fromkeys(("far", "near", "table"), "ptr")
+    given |= dict.fromkeys(("count", "lanes", "each", "step", "apart", "dense"), "i64")
 
     def move(tag: str, far: str, near: str, kind: str) -> list[str]:
         source, target = (far, near) if gather else (near, far)
@@ -264,7 +274,7 @@ def moves_text(number: str, gather: bool) -> str:
     lines = [
         f"define void @dcarray_{name}(ptr %words) {{",
         "entry:",
-        *_words(words),
+        *words(given),
         f"%beside = icmp eq i64 %step, {size}",
         "%is.dense = icmp ne i64 %dense, 0",
         f"%even = and i64 %count, {-length}",
@@ -280,9 +290,9 @@ def moves_text(number: str, gather: bool) -> str:
         "%used = select i1 %fewer, i64 %left, i64 %each",
         f"%full = icmp eq i64 %used, {lanes}",
         "%far.skip = mul i64 %begun, %step",
-        _address("%far.panel", "%far", "%far.skip"),
+        address("%far.panel", "%far", "%far.skip"),
         "%near.skip = mul i64 %panel, %apart",
-        _address("%near.panel", "%near", "%near.skip"),
+        address("%near.panel", "%near", "%near.skip"),
         "%turned = and i1 %full, %is.dense",
         "%copied = and i1 %full, %beside",
         "br i1 %turned, label %squares, label %rest",
@@ -296,22 +306,19 @@ def moves_text(number: str, gather: bool) -> str:
         "br i1 %squares.more, label %square, label %rest",
         "square:",
         f"%q.far = mul i64 %q, {size}",
-        _address("%far.square", "%far.panel", "%q.far"),
+        address("%far.square", "%far.panel", "%q.far"),
         f"%q.near = mul i64 %q, {row}",
-        _address("%near.square", "%near.panel", "%q.near"),
+        address("%near.square", "%near.panel", "%q.near"),
         "br label %halves",
         "halves:",
         "%h = phi i64 [ 0, %square ], [ %h.next, %halves ]",
         "%h.skip = mul i64 %h, %step",
-        _address("%far.half", "%far.square", "%h.skip"),
+        address("%far.half", "%far.square", "%h.skip"),
         f"%h.near = mul i64 %h, {size}",
-        _address("%near.half", "%near.square", "%h.near"),
+        address("%near.half", "%near.square", "%h.near"),
         "%far.at0 = getelementptr i8, ptr %far.half, i64 0",
-        *[
-            _address(f"%far.at{i}", f"%far.at{i - 1}", "%step")
-            for i in range(1, length)
-        ],
-        *[_address(f"%near.at{i}", "%near.half", i * row) for i in range(length)],
+        *[address(f"%far.at{i}", f"%far.at{i - 1}", "%step") for i in range(1, length)],
+        *[address(f"%near.at{i}", "%near.half", i * row) for i in range(length)],
         *_turned(
             vector,
             length,
@@ -331,16 +338,16 @@ def moves_text(number: str, gather: bool) -> str:
         "rest.body:",
         "%from.at = getelementptr i64, ptr %table, i64 %k",
         "%from = load i64, ptr %from.at",
-        _address("%far.row", "%far.panel", "%from"),
+        address("%far.row", "%far.panel", "%from"),
         f"%k.near = mul i64 %k, {row}",
-        _address("%near.row", "%near.panel", "%k.near"),
+        address("%near.row", "%near.panel", "%k.near"),
         "br i1 %copied, label %whole, label %single",
         "whole:",
     ]
     for v in range(VECTORS):
         lines += [
-            _address(f"%far.v{v}", "%far.row", v * BYTES),
-            _address(f"%near.v{v}", "%near.row", v * BYTES),
+            address(f"%far.v{v}", "%far.row", v * BYTES),
+            address(f"%near.v{v}", "%near.row", v * BYTES),
             *move(f"whole{v}", f"%far.v{v}", f"%near.v{v}", vector),
         ]
     lines += [
@@ -348,7 +355,7 @@ def moves_text(number: str, gather: bool) -> str:
         "single:",
         "%lane = phi i64 [ 0, %rest.body ], [ %lane.next, %single ]",
         "%lane.skip = mul i64 %lane, %step",
-        _address("%far.one", "%far.row", "%lane.skip"),
+        address("%far.one", "%far.row", "%lane.skip"),
         f"%near.one = getelementptr {number}, ptr %near.row, i64 %lane",
         *move("one", "%far.one", "%near.one", number),
         "%lane.next = add i64 %lane, 1",

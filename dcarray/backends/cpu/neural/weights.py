@@ -13,6 +13,7 @@ from ..threads import available_threads, run_slices
 from .blas import one_blas_thread
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
 from .direct import store_weights, weight_sums
+from .linewise import line_weights, lines_for
 from .micro import Micro, micro
 from .taps import channelwise_weights
 
@@ -47,6 +48,12 @@ def convolution_weight_gradient(
     wide = np.promote_types(dtype, np.float64) if dtype.kind in "fc" else dtype
     direct = micro(dtype)
     alive = x.size and gradient.size and window.taps
+    size = gradient.shape[2:]
+    step = x.strides[-1] if gradient.strides[-1] == dtype.itemsize else 0
+    along = lines_for(dtype, width, per_group * window.taps, size, step)
+    if along is not None and alive:
+        total = line_weights(along, x, gradient, window, groups)
+        return total.astype(dtype).reshape(groups * width, per_group, *kernel)
     if direct is not None and alive:
         return _directly(direct, x, gradient, window, groups)
     if per_group == 1 and groups > 1 and x.size and gradient.size:
