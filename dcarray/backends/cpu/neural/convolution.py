@@ -1,7 +1,7 @@
-"""Convolution as products of matrices, tile by tile; its input gradient as convolutions
-of the gradient, one for each phase of the stride.
+"""Convolution tile by tile, in registers or as products of matrices; its input gradient
+as convolutions of the gradient, one for each phase of the stride.
 
-The scheme is that of Chellapilla et al., "High Performance Convolutional Neural
+The scheme of the matrices is that of Chellapilla et al., "High Performance Convolutional Neural
 Networks for Document Processing", 2006, with tiles in the place of whole images.
 """
 

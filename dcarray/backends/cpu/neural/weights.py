@@ -1,5 +1,5 @@
-"""The weights' gradient of a convolution: products of the gradient with the windows'
-columns, summed over tiles in float64."""
+"""The weights' gradient of a convolution: products of the gradient with what the
+windows see, summed over tiles in float64."""
 
 from __future__ import annotations
 
