@@ -1,8 +1,9 @@
 """Convolution tile by tile, in registers or as products of matrices; its input gradient
 as convolutions of the gradient, one for each phase of the stride.
 
-The scheme of the matrices is that of Chellapilla et al., "High Performance Convolutional Neural
-Networks for Document Processing", 2006, with tiles in the place of whole images.
+The scheme of the matrices is that of Chellapilla et al., "High Performance
+Convolutional Neural Networks for Document Processing", 2006, with tiles in the place of
+whole images.
 """
 
 from __future__ import annotations
