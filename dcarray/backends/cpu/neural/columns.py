@@ -148,6 +148,7 @@ class Workspace:
         self.dtype = dtype
         self.channels_last = channels_last
         self._memory: dict[str, HostArray] = {}
+        self._edges: tuple[Any, ...] = ()
 
     def array(self, name: str, shape: Sizes) -> HostArray:
         """Memory for one purpose; what was in it is lost."""
@@ -263,11 +264,14 @@ class Workspace:
             whole = np.moveaxis(whole, -1, 1)
         else:
             whole = self.array("edge", (*part.shape[:2], *lengths))
-        whole.fill(0)
         middle = [
             slice(i.start - r.start, max(i.start, i.stop) - r.start)
             for r, i in zip(reach, inside)
         ]
+        edges = (whole.shape, *[(s.start, s.stop) for s in middle])
+        if edges != self._edges:  # else they are zeros already
+            whole.fill(0)
+            self._edges = edges
         if part.size:
             np.copyto(whole[at(middle)], part)
         return whole

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,7 +55,6 @@ def _outs(width: int) -> int:
     return 2 - width % 2
 
 
-@functools.lru_cache(512)
 def _box(axes: Axes, multiple: int = 1) -> HostArray:
     """Distances of all elements of a box, the last axis fastest; the last one repeated
     until there are a multiple of some number."""
@@ -74,7 +75,6 @@ def _starts(length: int, vector: int, item: int) -> Sizes:
     return tuple([item * min(k, last) for k in range(0, length, vector)])
 
 
-@functools.lru_cache(64)
 def _masks(rows: int, length: int, vector: int, item: int) -> HostArray:
     """Ones for the elements of those vectors that no vector before them has."""
     row = np.zeros((-(-length // vector), vector), f"i{item}")
@@ -83,55 +83,131 @@ def _masks(rows: int, length: int, vector: int, item: int) -> HostArray:
     return np.tile(row, (rows, 1))
 
 
-class _Block:
+def _block(
+    x: HostArray, tile: Tile, channels: range, window: Window, workspace: Workspace
+) -> HostArray:
     """What the windows of a tile see, with places side by side along the last axis.
 
-    A stride along that axis leaves phases, each of them a row of its own.
+    A stride along that axis leaves phases, each of them a row of its own: the block
+    that is returned is then the first of them.
     """
+    part = workspace.block(x, tile, channels, window)
+    stride = window.stride[-1]
+    if stride == 1:
+        return part
+    shape = (*part.shape[:-1], stride, -(-part.shape[-1] // stride))
+    phases = workspace.array("phases", shape)
+    for phase in range(stride):
+        own = part[..., phase::stride]
+        phases[..., phase, : own.shape[-1]] = own
+    return phases[..., 0, :]
 
-    def __init__(
-        self,
-        x: HostArray,
-        tile: Tile,
-        channels: range,
-        window: Window,
-        workspace: Workspace,
-    ) -> None:
-        part = workspace.block(x, tile, channels, window)
-        item, stride, dilation = part.itemsize, window.stride[-1], window.dilation[-1]
-        reached = _steps(window.kernel[-1], dilation)
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """Distances for all tiles of one shape; ``addresses`` are those of ``arrays``."""
+
+    arrays: tuple[HostArray, ...]
+    addresses: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, *arrays: HostArray) -> _Tables:
+        addresses = tuple(map(data_address, arrays))
+        return cls(arrays, addresses, tuple(map(len, arrays)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What the tables of a tile depend on."""
+
+    window: Window
+    shape: Sizes
+    """Groups, images and positions of the tile."""
+    channels: tuple[int, int]
+    """Of the operand and of the result, in a group."""
+    vector: int
+    block: Sizes
+    """Strides of the block, and its length along the last axis."""
+    result: Sizes
+    """Strides of the result."""
+
+    def spots(self) -> tuple[Axes, Axes, Sizes]:
+        """Where vectors lie in the block and in the result, and taps along the last
+        axis in the block."""
+        images, _, *steps = self.block[:-1]
+        item, stride = steps[-1], self.window.stride[-1]
+        reached = _steps(self.window.kernel[-1], self.window.dilation[-1])
         if stride > 1:
-            length = -(-part.shape[-1] // stride)
-            shape = (*part.shape[:-1], stride, length)
-            phases = workspace.array("phases", shape)
-            for phase in range(stride):
-                own = part[..., phase::stride]
-                phases[..., phase, : own.shape[-1]] = own
+            length = self.block[-1]
             reached = tuple([t % stride * length + t // stride for t in reached])
-            part = phases[..., 0, :]
-        self.array = part
-        images, self.channel, *steps = part.strides
-        self.taps: Axes = (
-            *map(_steps, window.kernel[:-1], _times(steps, window.dilation)),
+        starts = _starts(self.shape[-1], self.vector, item)
+        rows = self.shape[2:-1]
+        places = map(_steps, rows, _times(steps, self.window.stride))
+        targets = map(_steps, rows, self.result[2:])
+        count = self.shape[1]
+        return (
+            (_steps(count, images), *places, starts),
+            (_steps(count, self.result[0]), *targets, starts),
             tuple([item * t for t in reached]),
         )
-        self.places: Axes = (
-            _steps(len(tile.images), images),
-            *map(_steps, map(len, tile.positions[:-1]), _times(steps, window.stride)),
-        )
+
+    def taps(self, last: Sizes) -> Axes:
+        """Where channels of the operand and taps lie in the block."""
+        _, channel, *steps = self.block[:-1]
+        kernel = self.window.kernel[:-1]
+        taps = map(_steps, kernel, _times(steps, self.window.dilation))
+        return (_steps(self.channels[0], channel), *taps, last)
+
+    def shifts(self) -> tuple[HostArray, HostArray]:
+        """Where panels begin, in the block and in the result."""
+        groups, (per_group, width) = self.shape[0], self.channels
+        outs = _outs(width)
+        own = np.repeat(np.arange(groups) * per_group * self.block[1], width // outs)
+        return own, np.arange(len(own)) * outs * self.result[1]
 
 
-def _times(steps: list[int], by: Sizes) -> list[int]:
+def _form(
+    code: Lines,
+    window: Window,
+    tile: Tile,
+    channels: tuple[int, int],
+    block: HostArray,
+    result: HostArray,
+) -> _Form:
+    shape = (len(tile.groups), len(tile.images), *map(len, tile.positions))
+    strides = (*block.strides, block.shape[-1])
+    return _Form(window, shape, channels, code.length, strides, result.strides)
+
+
+@functools.lru_cache(256)
+def _of_sums(form: _Form) -> _Tables:
+    """Places, targets, terms and shifts, as `sums_text` takes them."""
+    places, targets, last = form.spots()
+    found = [_box(places, SPOTS), _box(targets, SPOTS), _box(form.taps(last))]
+    return _Tables.of(*found, *form.shifts())
+
+
+@functools.lru_cache(256)
+def _of_dots(form: _Form) -> _Tables:
+    """Rows, places, targets, masks and shifts, as `dots_text` takes them."""
+    places, targets, last = form.spots()
+    found = [_box(form.taps(last), SPOTS), _box(places), _box(targets)]
+    item, length = form.block[-2], form.shape[-1]
+    masks = _masks(len(found[1]) // len(places[-1]), length, form.vector, item)
+    return _Tables.of(*found, masks, *form.shifts())
+
+
+def _times(steps: Sequence[int], by: Sizes) -> list[int]:
     return [step * n for step, n in zip(steps, by)]
 
 
-def _shifts(count: int, repeated: int, step: int) -> HostArray:
-    return np.repeat(np.arange(count, dtype=np.int64) * step, repeated)
-
-
-def _call(function: Any, tables: list[HostArray], numbers: list[int]) -> None:
-    words = np.array([*map(data_address, tables), *numbers], np.int64)
-    function(data_address(words))
+def _call(
+    function: Any, operands: tuple[HostArray, ...], tables: _Tables, *numbers: int
+) -> None:
+    words = [*map(data_address, operands), *tables.addresses, *numbers]
+    array = np.array(words, np.int64)
+    function(data_address(array))
 
 
 # ---------------------------------------------------------------------------- forward
@@ -165,29 +241,14 @@ def line_convolve(
         workspace = idle.pop() if idle else Workspace(y.dtype, channels_last=False)
         some = tile.groups
         channels = range(some.start * per_group, some.stop * per_group)
-        block = _Block(x, tile, channels, window, workspace)
+        block = _block(x, tile, channels, window, workspace)
         target = _of_tile(y, tile, width)
         direct = target.strides[-1] == item
         made = target if direct else workspace.array("result", target.shape)
-        images, channel, *steps = made.strides
-        starts = _starts(y.shape[-1], code.length, item)
-        targets = _box(
-            (
-                _steps(len(tile.images), images),
-                *map(_steps, made.shape[2:-1], steps),
-                starts,
-            ),
-            SPOTS,
-        )
-        terms = _box((_steps(per_group, block.channel), *block.taps))
-        operands = [
-            *(block.array, packed[some.start * each : some.stop * each], made),
-            *(_box((*block.places, starts), SPOTS), targets, terms),
-            _shifts(len(some), each, per_group * block.channel),
-            _shifts(len(some) * each, 1, outs * channel),
-        ]
-        panels = len(some) * each
-        _call(code.sums, operands, [len(targets), len(terms), panels, channel])
+        tables = _of_sums(_form(code, window, tile, (per_group, width), block, made))
+        many, _, terms, panels, _ = tables.counts
+        operands = block, packed[some.start * each :], made
+        _call(code.sums, operands, tables, many, terms, panels, made.strides[1])
         if not direct:
             np.copyto(target, made)
         idle.append(workspace)
@@ -216,8 +277,8 @@ def line_weights(
     per_group, width = x.shape[1] // groups, gradient.shape[1] // groups
     outs, item = _outs(width), x.itemsize
     each, length = width // outs, gradient.shape[-1]
-    count = per_group * window.taps
-    rows = -(-count // SPOTS) * SPOTS
+    terms = per_group * window.taps
+    rows = -(-terms // SPOTS) * SPOTS
     span = per_group * math.prod(window.stride) + width
     size = (*gradient.shape[2:-1], 1)
     tiles = cut_tiles(x.shape[0], groups, size, span * item * length)
@@ -229,29 +290,13 @@ def line_weights(
         workspace = idle.pop() if idle else Workspace(x.dtype, channels_last=False)
         some = tile.groups
         channels = range(some.start * per_group, some.stop * per_group)
-        block = _Block(x, tile, channels, window, workspace)
+        block = _block(x, tile, channels, window, workspace)
         own = _of_tile(gradient, tile, width)
-        images, channel, *steps = own.strides
-        starts = _starts(length, code.length, item)
-        panels = len(some) * each
-        sums = np.empty((panels, rows, outs))
-        places = _box((*block.places, starts))
-        operands = [
-            *(block.array, own, sums),
-            _box((_steps(per_group, block.channel), *block.taps), SPOTS),
-            places,
-            _box(
-                (
-                    _steps(len(tile.images), images),
-                    *map(_steps, own.shape[2:-1], steps),
-                    starts,
-                )
-            ),
-            _masks(len(places) // len(starts), length, code.length, item),
-            _shifts(len(some), each, per_group * block.channel),
-            _shifts(panels, 1, outs * channel),
-        ]
-        _call(code.dots, operands, [rows, len(places), panels, channel])
+        sums = np.empty((len(some) * each, rows, outs))
+        tables = _of_dots(_form(code, window, tile, (per_group, width), block, own))
+        many, count, _, _, panels, _ = tables.counts
+        operands = block, own, sums
+        _call(code.dots, operands, tables, many, count, panels, own.strides[1])
         found[number] = sums
         idle.append(workspace)
 
@@ -261,4 +306,4 @@ def line_weights(
         assert sums is not None
         total[tile.groups.start * each : tile.groups.stop * each] += sums
     shape = (groups * width, per_group, window.taps)
-    return total[:, :count].swapaxes(1, 2).reshape(shape)
+    return total[:, :terms].swapaxes(1, 2).reshape(shape)
