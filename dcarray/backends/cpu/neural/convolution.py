@@ -26,9 +26,8 @@ from .columns import (
     is_matrix,
     run_tiles,
 )
-from .direct import convolve
+from .direct import convolve, tiles_for
 from .linewise import line_convolve, lines_for
-from .micro import micro
 from .taps import channelwise, channelwise_adjoint, spread
 
 __all__ = ["convolution", "convolution_input_gradient"]
@@ -53,12 +52,16 @@ def convolution(
     dtype = np.result_type(x, w)
     made, y = _result(x.shape[0], w.shape[0], size, dtype, channels_last)
     window = Window(w.shape[2:], stride, low, dilation)
-    if w.shape[1] == 1 and groups > 1 and micro(dtype) is None:
-        weights = w.reshape(groups, -1, *w.shape[2:])
-        channelwise(_first(x, channels_last), weights, window, y)
-        return made
-    weights = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
-    _convolve(_first(x, channels_last), weights, window, y, channels_last)
+    x = _first(x, channels_last)
+    width = w.shape[0] // groups
+    if w.shape[1] == 1 and groups > 1:
+        along = lines_for(dtype, width, window.taps, size, x.strides[-1])
+        if along is None and tiles_for(dtype, width, 1) is None:
+            weights = w.reshape(groups, width, *w.shape[2:])
+            channelwise(x, weights, window, y)
+            return made
+    weights = w.reshape(groups, width, *w.shape[1:])
+    _convolve(x, weights, window, y, channels_last)
     return made
 
 
@@ -87,10 +90,12 @@ def convolution_input_gradient(
     source = _first(gradient, channels_last)
     window = Window(w.shape[2:], stride, low, dilation)
     width = w.shape[0] // groups
-    if w.shape[1] == 1 and groups > 1 and micro(dtype) is None:
-        weights = w.reshape(groups, -1, *w.shape[2:])
-        channelwise_adjoint(source, weights, window, x)
-        return made
+    if w.shape[1] == 1 and groups > 1:
+        step = source.strides[-1] if max(stride) == 1 else 0
+        if lines_for(dtype, 1, width * window.taps, size, step) is None:
+            weights = w.reshape(groups, width, *w.shape[2:])
+            channelwise_adjoint(source, weights, window, x)
+            return made
     if w.shape[1] * FEW <= width and window.taps > 1:
         spread(source, w, window, groups, x)
         return made
@@ -172,10 +177,10 @@ def _convolve(
         return
     x = x.astype(y.dtype, copy=False)
     along = lines_for(y.dtype, w.shape[1], height, y.shape[2:], x.strides[-1])
-    if along is not None and not channels_last:
+    if along is not None:
         line_convolve(along, x, w, window, y)
         return
-    direct = micro(y.dtype)
+    direct = tiles_for(y.dtype, w.shape[1], groups)
     if direct is not None:
         convolve(direct, x, w, window, y, channels_last)
         return

@@ -15,9 +15,10 @@ import numpy as np
 from ..engine import data_address
 from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
-from .micro import PLACES, Micro
+from .linewise import FEW
+from .micro import PLACES, Micro, micro
 
-__all__ = ["convolve", "store_weights", "weight_sums"]
+__all__ = ["convolve", "store_weights", "tiles_for", "weight_sums"]
 
 BLOCK = 256
 """Terms that are summed at once: as many rows of a panel stay in the first-level
@@ -28,8 +29,17 @@ CHAIN = 4096
 """
 
 JOBS = 16
-"""Pieces that there are at least, if panels allow.  The number does not depend on the
-threads."""
+"""Pieces that there are at least, if panels allow and they are worth it.  The number
+does not depend on the threads."""
+
+LEAST = 1 << 21
+"""Products of a piece."""
+
+
+def tiles_for(dtype: np.dtype[Any], width: int, groups: int) -> Micro | None:
+    """The machine code that suits so many channels of the result in each group, if any
+    does: BLAS takes few of them in one group, but is slow with small matrices."""
+    return None if width <= FEW and groups == 1 else micro(dtype)
 
 
 @functools.lru_cache(512)
@@ -133,11 +143,10 @@ def convolve(
     packed = _packed(micro, w.astype(y.dtype, copy=False), channels_last)
     span = per_group * math.prod(window.stride) + per_panels * micro.lanes
     tiles = cut_tiles(x.shape[0], groups, y.shape[2:], span * y.itemsize)
-    jobs = [
-        (tile, part)
-        for tile in tiles
-        for part in _parts(per_panels, len(tiles) if groups == 1 else JOBS)
-    ]
+    pieces = min(JOBS, 1 + y.size * math.prod(w.shape[2:]) // LEAST)
+    whole = pieces if groups == 1 else 1
+    parts = _parts(per_panels, -(-whole // len(tiles)))
+    jobs = [(tile, part) for tile in tiles for part in parts]
     idle: list[Workspace] = []
 
     def run(number: int) -> None:
@@ -170,9 +179,9 @@ def convolve(
     run_slices(run, len(jobs), available_threads())
 
 
-def _parts(panels: int, tiles: int) -> list[range]:
-    """Panels of a group in as many parts as to make enough jobs of so many tiles."""
-    count = min(panels, -(-JOBS // tiles))
+def _parts(panels: int, wanted: int) -> list[range]:
+    """Panels of a group in so many parts, if there are as many."""
+    count = min(panels, wanted)
     edges = [panels * k // count for k in range(count + 1)]
     return [range(a, b) for a, b in itertools.pairwise(edges)]
 

@@ -16,10 +16,10 @@ from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
 from .lines import SPOTS, Lines, lines
 
-__all__ = ["line_convolve", "line_weights", "lines_for"]
+__all__ = ["FEW", "line_convolve", "line_weights", "lines_for"]
 
 FEW = 4
-"""Most channels of a result in a group."""
+"""Channels of a result in a group up to which a panel of `micro` is too empty."""
 
 TERMS = 512
 """Most terms of a sum, which is made in one go."""

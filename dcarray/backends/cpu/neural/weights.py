@@ -12,9 +12,9 @@ import numpy as np
 from ..threads import available_threads, run_slices
 from .blas import one_blas_thread
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
-from .direct import store_weights, weight_sums
+from .direct import store_weights, tiles_for, weight_sums
 from .linewise import line_weights, lines_for
-from .micro import Micro, micro
+from .micro import Micro
 from .taps import channelwise_weights
 
 __all__ = ["convolution_weight_gradient"]
@@ -46,7 +46,7 @@ def convolution_weight_gradient(
     window = Window(kernel, stride, low, dilation)
     width, per_group = gradient.shape[1] // groups, x.shape[1] // groups
     wide = np.promote_types(dtype, np.float64) if dtype.kind in "fc" else dtype
-    direct = micro(dtype)
+    direct = tiles_for(dtype, width, 1 if per_group == 1 else groups)
     alive = x.size and gradient.size and window.taps
     size = gradient.shape[2:]
     step = x.strides[-1] if gradient.strides[-1] == dtype.itemsize else 0
