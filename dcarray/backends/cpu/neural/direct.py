@@ -15,7 +15,7 @@ import numpy as np
 from ..engine import data_address
 from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
-from .linewise import FEW
+from .linewise import FEW, JOBS
 from .micro import PLACES, Micro, micro
 
 __all__ = ["convolve", "store_weights", "tiles_for", "weight_sums"]
@@ -27,10 +27,6 @@ cache."""
 CHAIN = 4096
 """Positions over which a weight's gradient is summed in its own dtype, block by block.
 """
-
-JOBS = 16
-"""Pieces that there are at least, if panels allow and they are worth it.  The number
-does not depend on the threads."""
 
 LEAST = 1 << 21
 """Products of a piece."""
@@ -142,8 +138,10 @@ def convolve(
     per_panels = _panels(width, micro)
     packed = _packed(micro, w.astype(y.dtype, copy=False), channels_last)
     span = per_group * math.prod(window.stride) + per_panels * micro.lanes
-    tiles = cut_tiles(x.shape[0], groups, y.shape[2:], span * y.itemsize)
-    pieces = min(JOBS, 1 + y.size * math.prod(w.shape[2:]) // LEAST)
+    threads = available_threads()
+    wanted = JOBS * threads
+    tiles = cut_tiles(x.shape[0], groups, y.shape[2:], span * y.itemsize, wanted)
+    pieces = min(wanted, 1 + y.size * math.prod(w.shape[2:]) // LEAST)
     whole = pieces if groups == 1 else 1
     parts = _parts(per_panels, -(-whole // len(tiles)))
     jobs = [(tile, part) for tile in tiles for part in parts]
@@ -176,7 +174,7 @@ def convolve(
         _spread(micro, sums, y, tile, part, width, per_panels)
         idle.append(workspace)
 
-    run_slices(run, len(jobs), available_threads())
+    run_slices(run, len(jobs), threads)
 
 
 def _parts(panels: int, wanted: int) -> list[range]:

@@ -16,10 +16,14 @@ from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
 from .lines import SPOTS, Lines, lines
 
-__all__ = ["FEW", "line_convolve", "line_weights", "lines_for"]
+__all__ = ["FEW", "JOBS", "line_convolve", "line_weights", "lines_for"]
 
 FEW = 4
 """Channels of a result in a group up to which a panel of `micro` is too empty."""
+
+JOBS = 8
+"""Pieces of a result for each thread that there are at least, if they are worth it.
+How a result is cut changes no bit of it."""
 
 TERMS = 512
 """Most terms of a sum, which is made in one go."""
@@ -233,7 +237,9 @@ def line_convolve(
     packed = np.ascontiguousarray(packed.swapaxes(1, 2))
     span = per_group * math.prod(window.stride) + width
     row = span * item * y.shape[-1]
-    tiles = cut_tiles(x.shape[0], groups, (*y.shape[2:-1], 1), row)
+    threads = available_threads()
+    size = (*y.shape[2:-1], 1)
+    tiles = cut_tiles(x.shape[0], groups, size, row, JOBS * threads)
     idle: list[Workspace] = []
 
     def run(number: int) -> None:
@@ -253,7 +259,7 @@ def line_convolve(
             np.copyto(target, made)
         idle.append(workspace)
 
-    run_slices(run, len(tiles), available_threads())
+    run_slices(run, len(tiles), threads)
 
 
 def _whole_rows(tile: Tile, length: int) -> Tile:
