@@ -10,7 +10,7 @@ import pytest
 
 from dcarray import config
 from dcarray.backends.cpu.engine import Engine, engine
-from dcarray.backends.cpu.neural import FUNCTIONS, columns, lines, micro
+from dcarray.backends.cpu.neural import FUNCTIONS, columns, lines, micro, squares
 from dcarray.ops import neural
 
 pytestmark = pytest.mark.skipif(engine() is None, reason="nothing is compiled here")
@@ -135,6 +135,53 @@ def test_bits_depend_on_nothing_else(groups: int) -> None:
             continue
         alone = FUNCTIONS[row](operands[0][2:3], operands[1], **options)
         np.testing.assert_array_equal(alone, found[0][2:3])
+
+
+@pytest.fixture
+def few_channels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Squares wherever they can be."""
+    monkeypatch.setattr(squares, "CHANNELS", 3)
+    monkeypatch.setattr(squares, "LEAST", 0)
+
+
+@pytest.mark.usefixtures("few_channels")
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("height,width", [(8, 10), (9, 5), (30, 23)])
+def test_squares(height: int, width: int, last: bool) -> None:
+    rng = np.random.default_rng(height)
+    dtype = "f8" if last else "f4"
+    x = rng.integers(-3, 4, (5, 6, height, width)).astype(dtype)
+    w = rng.integers(-3, 4, (19, 6, 3, 3)).astype(dtype)
+    y = rng.integers(-3, 4, (5, 19, height, width)).astype(dtype)
+    if last:
+        x, y = [np.ascontiguousarray(np.moveaxis(a, 1, -1)) for a in (x, y)]
+    for endless in (False, True):
+        if endless:
+            x[1, 2, 3, 4] = y[2, 3, 4, 2] = np.inf
+        for row, operands, options in calls(x, w, y, {**PLAIN, "channels_last": last}):
+            if row is neural.CONVOLUTION_WEIGHT_GRADIENT:
+                continue
+            with np.errstate(invalid="ignore"):
+                want = row.numpy(*operands, **options)
+            found = []
+            for threads in (1, 3):
+                with config(threads=threads):
+                    found.append(FUNCTIONS[row](*operands, **options))
+            alone = FUNCTIONS[row](operands[0][2:3], w, **options)
+            np.testing.assert_array_equal(found[0], want)
+            np.testing.assert_array_equal(found[1], want)
+            np.testing.assert_array_equal(alone, want[2:3])
+
+
+def test_squares_keep_their_digits() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((2, 128, 24, 24), np.float32)
+    w = rng.standard_normal((128, 128, 3, 3), np.float32)
+    options = {**PLAIN, "size": (24, 24), "channels_last": False}
+    assert squares.squares_suit(w[None], columns.Window((3, 3), *[(1, 1)] * 3), x)
+    want = neural.CONVOLUTION.numpy(x.astype(float), w.astype(float), **options)
+    got = FUNCTIONS[neural.CONVOLUTION](x, w, **options)
+    assert abs(got - want).max() < 8 * EPSILON * abs(want).max()
 
 
 @pytest.mark.parametrize(

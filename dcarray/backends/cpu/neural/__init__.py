@@ -1,9 +1,9 @@
 """Convolution, pooling and attention on the CPU: tiles that stay in cache, all threads.
 
 `convolution` and `weights` choose the way: for floats `direct`, tiles in registers by
-the machine code of `micro`, or `linewise` with that of `lines` where a group has few
-channels; for other numbers matrices of windows, which `columns` lays out for BLAS (kept
-to one thread meanwhile by `blas`), or `taps`, which does without them.  `planes` cuts
+the machine code of `micro` (`squares` needs fewer of them), or `linewise` with that of
+`lines` where a group has few channels; for other numbers matrices of windows, which
+`columns` lays out for BLAS (kept to one thread meanwhile by `blas`), or `taps`, which does without them.  `planes` cuts
 what treats every plane for itself, and `scores` has blocks of attention.
 """
 

@@ -28,6 +28,7 @@ from .columns import (
 )
 from .direct import convolve, tiles_for
 from .linewise import line_convolve, lines_for
+from .squares import convolve_squares, squares_suit
 from .taps import channelwise, channelwise_adjoint, spread
 
 __all__ = ["convolution", "convolution_input_gradient"]
@@ -182,7 +183,8 @@ def _convolve(
         return
     direct = tiles_for(y.dtype, w.shape[1], groups)
     if direct is not None:
-        convolve(direct, x, w, window, y, channels_last)
+        way = convolve_squares if squares_suit(w, window, y) else convolve
+        way(direct, x, w, window, y, channels_last)
         return
     matrices = np.moveaxis(w, 2, -1) if channels_last else w
     matrices = np.ascontiguousarray(matrices, y.dtype).reshape(groups, -1, height)

@@ -18,7 +18,16 @@ from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
 from .linewise import FEW, JOBS
 from .micro import PLACES, Micro, micro
 
-__all__ = ["convolve", "store_weights", "tiles_for", "weight_sums"]
+__all__ = [
+    "convolve",
+    "multiply",
+    "offsets",
+    "packed_weights",
+    "scatter",
+    "store_weights",
+    "tiles_for",
+    "weight_sums",
+]
 
 BLOCK = 256
 """Terms that are summed at once: as many rows of a panel stay in the first-level
@@ -39,7 +48,7 @@ def tiles_for(dtype: np.dtype[Any], width: int, groups: int) -> Micro | None:
 
 
 @functools.lru_cache(512)
-def _offsets(lengths: Sizes, steps: Sizes, multiple: int = 1) -> HostArray:
+def offsets(lengths: Sizes, steps: Sizes, multiple: int = 1) -> HostArray:
     """Distances of all elements of a box, the last axis fastest; the last one repeated
     until there are a multiple of some number."""
     found = np.zeros(1, np.int64)
@@ -52,7 +61,7 @@ def _offsets(lengths: Sizes, steps: Sizes, multiple: int = 1) -> HostArray:
 @functools.lru_cache(512)
 def _is_dense(lengths: Sizes, steps: Sizes, item: int) -> bool:
     """Whether such elements lie side by side."""
-    found = _offsets(lengths, steps)
+    found = offsets(lengths, steps)
     return bool((found == np.arange(len(found)) * item).all())
 
 
@@ -71,7 +80,7 @@ def _move(
     function: Any, micro: Micro, far: _Side, near: HostArray, lanes: int, each: int
 ) -> None:
     """Gather or scatter all panels of ``near``: (panels, rows, lanes)."""
-    table = _offsets(far.lengths, far.steps)
+    table = offsets(far.lengths, far.steps)
     item = near.itemsize
     words = np.array(
         [
@@ -84,7 +93,7 @@ def _move(
     function(data_address(words))
 
 
-def _multiply(
+def multiply(
     micro: Micro,
     x: HostArray,
     packed: HostArray,
@@ -136,7 +145,7 @@ def convolve(
     """
     groups, width, per_group = w.shape[:3]
     per_panels = _panels(width, micro)
-    packed = _packed(micro, w.astype(y.dtype, copy=False), channels_last)
+    packed = packed_weights(micro, w.astype(y.dtype, copy=False), channels_last)
     span = per_group * math.prod(window.stride) + per_panels * micro.lanes
     threads = available_threads()
     wanted = JOBS * threads
@@ -155,7 +164,7 @@ def convolve(
             x, tile, range(some.start * per_group, some.stop * per_group), window
         )
         images, channel, *steps = block.strides
-        places = _offsets(
+        places = offsets(
             (len(tile.images), *map(len, tile.positions)),
             (images, *_scaled(steps, window.stride)),
             PLACES,
@@ -170,7 +179,7 @@ def convolve(
         own = packed[first:last]
         sums = workspace.array("sums", (len(own), len(places), micro.lanes))
         shifts = _shifts(len(some), len(part), per_group * channel)
-        _multiply(micro, block, own, sums, places, _offsets(*terms), shifts)
+        multiply(micro, block, own, sums, places, offsets(*terms), shifts)
         _spread(micro, sums, y, tile, part, width, per_panels)
         idle.append(workspace)
 
@@ -195,7 +204,7 @@ def _terms(lengths: Sizes, steps: Sizes, channels_last: bool) -> tuple[Sizes, Si
     return lengths, steps
 
 
-def _packed(micro: Micro, w: HostArray, channels_last: bool) -> HostArray:
+def packed_weights(micro: Micro, w: HostArray, channels_last: bool) -> HostArray:
     """Weights as panels: (groups × panels, terms, lanes)."""
     groups, width = w.shape[:2]
     count, panels = math.prod(w.shape[2:]), _panels(width, micro)
@@ -248,6 +257,13 @@ def _spread(
         _move(micro.scatter, micro, far, near, lanes, micro.lanes)
 
 
+def scatter(micro: Micro, sums: HostArray, y: HostArray) -> None:
+    """Store panels of (panels, places, lanes) in (images, channels, \\*positions)."""
+    lengths, steps = [(a[0], *a[2:]) for a in (y.shape, y.strides)]
+    far = _Side(y, y.strides[1], lengths, steps)
+    _move(micro.scatter, micro, far, sums, y.shape[1], micro.lanes)
+
+
 # ------------------------------------------------------------------- weights' gradient
 def weight_sums(
     micro: Micro,
@@ -289,12 +305,12 @@ def weight_sums(
     for tile in tiles:
         block = workspace.block(x, tile, channels, window)
         images, channel, *steps = block.strides
-        places = _offsets(
+        places = offsets(
             (per_group, *window.kernel),
             (channel, *_scaled(steps, window.dilation)),
             PLACES,
         )
-        terms = _offsets(
+        terms = offsets(
             (len(tile.images), *map(len, tile.positions)),
             (images, *_scaled(steps, window.stride)),
         )
@@ -306,7 +322,7 @@ def weight_sums(
         if begun >= CHAIN:
             total = sums.astype(np.float64) if total is None else total + sums
             begun = 0
-        _multiply(micro, block, packed, sums, places, terms, shifts, begun > 0)
+        multiply(micro, block, packed, sums, places, terms, shifts, begun > 0)
         begun += len(terms)
     return sums if total is None else total + sums
 
