@@ -3,8 +3,9 @@
 `convolution` and `weights` choose the way: for floats `direct`, tiles in registers by
 the machine code of `micro` (`squares` needs fewer of them), or `linewise` with that of
 `lines` where a group has few channels; for other numbers matrices of windows, which
-`columns` lays out for BLAS (kept to one thread meanwhile by `blas`), or `taps`, which does without them.  `planes` cuts
-what treats every plane for itself, and `scores` has blocks of attention.
+`columns` lays out for BLAS (kept to one thread meanwhile by `blas`), or `taps`, which
+does without them.  `planes` cuts what treats every plane for itself, and `scores` has
+blocks of attention.
 """
 
 from __future__ import annotations

@@ -36,8 +36,9 @@ def squares_suit(w: HostArray, window: Window, y: HostArray) -> bool:
     plain = window.stride == window.dilation == (1, 1) and window.kernel == (3, 3)
     if not plain or w.shape[0] != 1 or min(w.shape[1:3]) < CHANNELS:
         return False
-    batch, _, *positions = y.shape
-    return batch * math.prod(positions) >= LEAST and min(positions) > 4
+    positions: tuple[int, ...] = y.shape[2:]
+    enough = len(y) * math.prod(positions) >= LEAST
+    return enough and min(positions) > 4
 
 
 def convolve_squares(
