@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ....ops.neural.windows import at
+from ..memory import host_pool, rent
 from ..threads import run_slices
 from .blas import one_blas_thread
 
@@ -28,6 +29,7 @@ __all__ = [
     "cut_tiles",
     "is_matrix",
     "run_tiles",
+    "scratch",
 ]
 
 HostArray: TypeAlias = np.ndarray[Any, Any]
@@ -134,6 +136,17 @@ def is_matrix(x: HostArray) -> bool:
     )
 
 
+_pool = host_pool()
+
+
+def scratch(shape: Sizes, dtype: np.dtype[Any]) -> HostArray:
+    """Memory from a pool, to which it goes back when it dies: the system takes its time
+    to hand out pages."""
+    count = math.prod(shape)
+    block = rent(_pool, count * dtype.itemsize)
+    return np.ndarray(shape, dtype, block)
+
+
 class Workspace:
     """Scratch memory of one thread.
 
@@ -155,7 +168,7 @@ class Workspace:
         count = math.prod(shape)
         flat = self._memory.get(name)
         if flat is None or flat.size < count:
-            flat = self._memory[name] = np.empty(count, self.dtype)
+            flat = self._memory[name] = scratch((count,), self.dtype)
         return flat[:count].reshape(shape)
 
     def matrices(self, name: str, count: int, height: int, width: int) -> HostArray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..engine import data_address
 from ..threads import available_threads, run_slices
-from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
+from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles, scratch
 from .linewise import FEW, JOBS
 from .micro import PLACES, Micro, micro
 
@@ -208,8 +208,9 @@ def packed_weights(micro: Micro, w: HostArray, channels_last: bool) -> HostArray
     """Weights as panels: (groups × panels, terms, lanes)."""
     groups, width = w.shape[:2]
     count, panels = math.prod(w.shape[2:]), _panels(width, micro)
-    make = np.empty if width % micro.lanes == 0 else np.zeros
-    packed = make((groups * panels, count, micro.lanes), w.dtype)
+    packed = scratch((groups * panels, count, micro.lanes), w.dtype)
+    if width % micro.lanes:
+        packed.fill(0)
     box = _terms(w.shape[2:], w.strides[2:], channels_last)
 
     def run(number: int) -> None:
@@ -299,7 +300,7 @@ def weight_sums(
     panels = _panels(width, micro)
     rows = per_group * window.taps
     shape = (groups * panels, -(-rows // PLACES) * PLACES, micro.lanes)
-    sums = np.empty(shape, x.dtype)
+    sums = scratch(shape, x.dtype)
     total: HostArray | None = None
     begun = 0
     for tile in tiles:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..threads import available_threads, run_slices
-from .columns import HostArray, Tile, Window, Workspace
+from .columns import HostArray, Tile, Window, Workspace, scratch
 from .direct import convolve, multiply, offsets, packed_weights, scatter
 from .micro import PLACES, Micro
 
@@ -50,7 +50,8 @@ def convolve_squares(
     channels_last: bool,
 ) -> None:
     """Store a convolution in ``y``; takes what `convolve` takes."""
-    weights = _transformed(packed_weights(micro, w.astype(y.dtype, copy=False), False))
+    packed = packed_weights(micro, w.astype(y.dtype, copy=False), channels_last=True)
+    weights = _transformed(packed)
     batch, channels, height, width = y.shape
     down, across = -(-height // 2), -(-width // 2)
     threads = available_threads()
@@ -96,9 +97,9 @@ def convolve_squares(
 
 
 def _transformed(packed: HostArray) -> HostArray:
-    """Weights of (panels, channels × 9, lanes) as (4 × 4 × panels, channels, lanes)."""
+    """Weights of (panels, 9 × channels, lanes) as (4 × 4 × panels, channels, lanes)."""
     panels, terms, lanes = packed.shape
-    made = np.empty((4, 4, panels, terms // 9, lanes), packed.dtype)
+    made = scratch((4, 4, panels, terms // 9, lanes), packed.dtype)
     half = packed.dtype.type(0.5)
 
     def spread(source: HostArray, target: HostArray) -> None:
@@ -112,8 +113,8 @@ def _transformed(packed: HostArray) -> HostArray:
         np.subtract(ends, middle, out=target[2])
 
     def run(panel: int) -> None:
-        taps = np.moveaxis(packed[panel].reshape(-1, 3, 3, lanes), 0, 2)
-        rows = np.empty((4, *taps.shape[1:]), packed.dtype)
+        taps = packed[panel].reshape(3, 3, -1, lanes)
+        rows = scratch((4, *taps.shape[1:]), packed.dtype)
         spread(taps, rows)
         for row, target in zip(rows, made):
             spread(row, target[:, panel])
