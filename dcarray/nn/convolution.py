@@ -226,8 +226,9 @@ def conv2d(
 
     Notes
     -----
-    On the CPU tiles of windows are laid out as matrices that stay in cache (im2col,
-    Chellapilla et al. 2006) and multiplied by BLAS, on all threads.
+    On the CPU floats are multiplied in registers, tile by tile, on all threads (the
+    scheme is that of Georganas et al., "Anatomy of High-Performance Deep Learning
+    Convolutions on SIMD Architectures", 2018).
     """
     given = (stride, padding, dilation, groups, layout)
     return _convolved("conv2d", x, w, bias, *given)

@@ -1,9 +1,11 @@
 """Convolution, pooling and attention on the CPU: tiles that stay in cache, all threads.
 
-`columns` lays the windows of a tile out as a matrix, `convolution` and `weights` feed
-such matrices to BLAS (which `blas` keeps to one thread meanwhile), `taps` does without
-them, `planes` cuts what treats every plane for itself, `norms` has softmax and norms,
-and `scores` blocks of attention.
+`convolution` and `weights` choose the way: for floats `direct`, tiles in registers by
+the machine code of `micro` (`squares` needs fewer of them), or `linewise` with that of
+`lines` where a group has few channels; for other numbers matrices of windows, which
+`columns` lays out for BLAS (kept to one thread meanwhile by `blas`), or `taps`, which
+does without them.  `planes` cuts what treats every plane for itself, `norms` has
+softmax and norms, and `scores` blocks of attention.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ....ops.neural.windows import at
+from ..memory import host_pool, rent
 from ..threads import run_slices
 from .blas import one_blas_thread
 
@@ -28,6 +29,7 @@ __all__ = [
     "cut_tiles",
     "is_matrix",
     "run_tiles",
+    "scratch",
 ]
 
 HostArray: TypeAlias = np.ndarray[Any, Any]
@@ -134,6 +136,17 @@ def is_matrix(x: HostArray) -> bool:
     )
 
 
+_pool = host_pool()
+
+
+def scratch(shape: Sizes, dtype: np.dtype[Any]) -> HostArray:
+    """Memory from a pool, to which it goes back when it dies: the system takes its time
+    to hand out pages."""
+    count = math.prod(shape)
+    block = rent(_pool, count * dtype.itemsize)
+    return np.ndarray(shape, dtype, block)
+
+
 class Workspace:
     """Scratch memory of one thread.
 
@@ -148,13 +161,14 @@ class Workspace:
         self.dtype = dtype
         self.channels_last = channels_last
         self._memory: dict[str, HostArray] = {}
+        self._edges: tuple[Any, ...] = ()
 
     def array(self, name: str, shape: Sizes) -> HostArray:
         """Memory for one purpose; what was in it is lost."""
         count = math.prod(shape)
         flat = self._memory.get(name)
         if flat is None or flat.size < count:
-            flat = self._memory[name] = np.empty(count, self.dtype)
+            flat = self._memory[name] = scratch((count,), self.dtype)
         return flat[:count].reshape(shape)
 
     def matrices(self, name: str, count: int, height: int, width: int) -> HostArray:
@@ -200,11 +214,11 @@ class Workspace:
             return packed.reshape(groups, tile.count, height).swapaxes(1, 2)
         return packed.reshape(groups, height, tile.count)
 
-    def _windows(
+    def block(
         self, x: HostArray, tile: Tile, channels: range, window: Window
     ) -> HostArray:
-        """(groups, channels of a group, \\*kernel, images, \\*positions), no copy but
-        where a window reaches over the edge."""
+        """The part of ``x`` that the windows of a tile see, no copy but where a window
+        reaches over the edge."""
         reach = [
             range(
                 part.start * stride - low,
@@ -228,6 +242,14 @@ class Workspace:
         ]
         if inside != reach:
             part = self._edged(part, reach, inside)
+        return part
+
+    def _windows(
+        self, x: HostArray, tile: Tile, channels: range, window: Window
+    ) -> HostArray:
+        """(groups, channels of a group, \\*kernel, images, \\*positions), no copy but
+        where a window reaches over the edge."""
+        part = self.block(x, tile, channels, window)
         groups = len(tile.groups)
         per_group = len(channels) // groups
         images, channel, *steps = part.strides
@@ -255,11 +277,14 @@ class Workspace:
             whole = np.moveaxis(whole, -1, 1)
         else:
             whole = self.array("edge", (*part.shape[:2], *lengths))
-        whole.fill(0)
         middle = [
             slice(i.start - r.start, max(i.start, i.stop) - r.start)
             for r, i in zip(reach, inside)
         ]
+        edges = (whole.shape, *[(s.start, s.stop) for s in middle])
+        if edges != self._edges:  # else they are zeros already
+            whole.fill(0)
+            self._edges = edges
         if part.size:
             np.copyto(whole[at(middle)], part)
         return whole

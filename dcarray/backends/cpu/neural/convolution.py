@@ -1,8 +1,9 @@
-"""Convolution as products of matrices, tile by tile; its input gradient as convolutions
-of the gradient, one for each phase of the stride.
+"""Convolution tile by tile, in registers or as products of matrices; its input gradient
+as convolutions of the gradient, one for each phase of the stride.
 
-The scheme is that of Chellapilla et al., "High Performance Convolutional Neural
-Networks for Document Processing", 2006, with tiles in the place of whole images.
+The scheme of the matrices is that of Chellapilla et al., "High Performance
+Convolutional Neural Networks for Document Processing", 2006, with tiles in the place of
+whole images.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from .columns import (
     is_matrix,
     run_tiles,
 )
+from .direct import convolve, tiles_for
+from .linewise import line_convolve, lines_for
+from .squares import convolve_squares, squares_suit
 from .taps import channelwise, channelwise_adjoint, spread
 
 __all__ = ["convolution", "convolution_input_gradient"]
@@ -46,13 +50,19 @@ def convolution(
     channels_last: bool,
 ) -> HostArray:
     """As the oracle of the row."""
-    made, y = _result(x.shape[0], w.shape[0], size, np.result_type(x, w), channels_last)
+    dtype = np.result_type(x, w)
+    made, y = _result(x.shape[0], w.shape[0], size, dtype, channels_last)
     window = Window(w.shape[2:], stride, low, dilation)
+    x = _first(x, channels_last)
+    width = w.shape[0] // groups
     if w.shape[1] == 1 and groups > 1:
-        weights = w.reshape(groups, -1, *w.shape[2:])
-        channelwise(_first(x, channels_last), weights, window, y)
-        return made
-    _convolve(_first(x, channels_last), w, window, groups, y, channels_last)
+        along = lines_for(dtype, width, window.taps, size, x.strides[-1])
+        if along is None and tiles_for(dtype, width, 1) is None:
+            weights = w.reshape(groups, width, *w.shape[2:])
+            channelwise(x, weights, window, y)
+            return made
+    weights = w.reshape(groups, width, *w.shape[1:])
+    _convolve(x, weights, window, y, channels_last)
     return made
 
 
@@ -82,9 +92,11 @@ def convolution_input_gradient(
     window = Window(w.shape[2:], stride, low, dilation)
     width = w.shape[0] // groups
     if w.shape[1] == 1 and groups > 1:
-        weights = w.reshape(groups, -1, *w.shape[2:])
-        channelwise_adjoint(source, weights, window, x)
-        return made
+        step = source.strides[-1] if max(stride) == 1 else 0
+        if lines_for(dtype, 1, width * window.taps, size, step) is None:
+            weights = w.reshape(groups, width, *w.shape[2:])
+            channelwise_adjoint(source, weights, window, x)
+            return made
     if w.shape[1] * FEW <= width and window.taps > 1:
         spread(source, w, window, groups, x)
         return made
@@ -106,8 +118,7 @@ def convolution_input_gradient(
             tuple([part[2] for part in parts]),
         )
         weights = np.flip(taps, tuple(range(3, taps.ndim)))
-        weights = weights.reshape(channels, *weights.shape[2:])
-        _convolve(source, weights, window, groups, target, channels_last)
+        _convolve(source, weights, window, target, channels_last)
     return made
 
 
@@ -153,23 +164,30 @@ def _convolve(
     x: HostArray,
     w: HostArray,
     window: Window,
-    groups: int,
     y: HostArray,
     channels_last: bool,
 ) -> None:
-    """Store a convolution in ``y``; arrays with the channels before the positions."""
+    """Store a convolution in ``y``; arrays with the channels before the positions,
+    weights of (groups, channels of y, channels of x, \\*kernel)."""
     if not y.size:
         return
-    per_group = x.shape[1] // groups
+    groups, per_group = w.shape[0], w.shape[2]
     height = per_group * window.taps
     if not height:
         y.fill(0)
         return
-    matrices = w.reshape(groups, -1, *w.shape[1:])
-    if channels_last:
-        matrices = np.moveaxis(matrices, 2, -1)
-    matrices = np.ascontiguousarray(matrices, y.dtype).reshape(groups, -1, height)
     x = x.astype(y.dtype, copy=False)
+    along = lines_for(y.dtype, w.shape[1], height, y.shape[2:], x.strides[-1])
+    if along is not None:
+        line_convolve(along, x, w, window, y)
+        return
+    direct = tiles_for(y.dtype, w.shape[1], groups)
+    if direct is not None:
+        way = convolve_squares if squares_suit(w, window, y) else convolve
+        way(direct, x, w, window, y, channels_last)
+        return
+    matrices = np.moveaxis(w, 2, -1) if channels_last else w
+    matrices = np.ascontiguousarray(matrices, y.dtype).reshape(groups, -1, height)
     threads = available_threads()
     column = height * y.itemsize
     tiles = cut_tiles(x.shape[0], groups, y.shape[2:], column)

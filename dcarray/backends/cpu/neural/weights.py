@@ -1,16 +1,20 @@
-"""The weights' gradient of a convolution: products of the gradient with the windows'
-columns, summed over tiles in float64."""
+"""The weights' gradient of a convolution: products of the gradient with what the
+windows see, summed over tiles in float64."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import math
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..threads import available_threads, run_slices
 from .blas import one_blas_thread
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
+from .direct import store_weights, tiles_for, weight_sums
+from .linewise import line_weights, lines_for
+from .micro import Micro
 from .taps import channelwise_weights
 
 __all__ = ["convolution_weight_gradient"]
@@ -42,13 +46,66 @@ def convolution_weight_gradient(
     window = Window(kernel, stride, low, dilation)
     width, per_group = gradient.shape[1] // groups, x.shape[1] // groups
     wide = np.promote_types(dtype, np.float64) if dtype.kind in "fc" else dtype
+    direct = tiles_for(dtype, width, 1 if per_group == 1 else groups)
+    alive = x.size and gradient.size and window.taps
+    size = gradient.shape[2:]
+    step = x.strides[-1] if gradient.strides[-1] == dtype.itemsize else 0
+    along = lines_for(dtype, width, per_group * window.taps, size, step)
+    if along is not None and alive:
+        total = line_weights(along, x, gradient, window, groups)
+        return total.astype(dtype).reshape(groups * width, per_group, *kernel)
+    if direct is not None and alive:
+        return _directly(direct, x, gradient, window, groups)
     if per_group == 1 and groups > 1 and x.size and gradient.size:
         total = channelwise_weights(x, gradient, window, wide)
-    elif x.size and gradient.size and window.taps:
+    elif alive:
         total = _by_tiles(x, gradient, window, groups, channels_last, wide)
     else:
         total = np.zeros((groups, width, per_group, window.taps), wide)
     return total.astype(dtype, copy=False).reshape(groups * width, per_group, *kernel)
+
+
+def _directly(
+    micro: Micro, x: HostArray, gradient: HostArray, window: Window, groups: int
+) -> HostArray:
+    """The whole gradient through `direct`."""
+    width, per_group = gradient.shape[1] // groups, x.shape[1] // groups
+    shape = (groups * width, per_group, *window.kernel)
+    found = np.empty(shape, x.dtype)
+    weights = found.reshape(groups, width, *shape[1:])
+    span = per_group * math.prod(window.stride) + width
+    parts, jobs = _jobs(x, gradient, window, groups, span)
+    shares = len(jobs) // len(parts)
+    sums: dict[int, HostArray] = {}
+
+    def task(number: int) -> None:
+        (some, own), mine = jobs[number]
+        first = some.start * per_group + own.start
+        channels = range(first, first + len(some) * len(own))
+        results = gradient[:, some.start * width : some.stop * width]
+        mine = [Tile(tile.images, some, tile.positions) for tile in mine]
+        workspace = Workspace(x.dtype, channels_last=False)
+        made = weight_sums(micro, x, results, channels, mine, window, workspace)
+        sums[number] = made
+        if shares == 1:
+            for panel in range(len(made)):
+                store(number, panel)
+            del sums[number]
+
+    def store(number: int, panel: int) -> None:
+        some, own = parts[number]
+        target = weights[some.start : some.stop, :, own.start : own.stop]
+        shared = [sums[number * shares + k] for k in range(shares)]
+        store_weights(micro, shared, panel, target)
+
+    threads = available_threads()
+    run_slices(task, len(jobs), threads)
+    if shares > 1:
+        places = [
+            (n, k) for n in range(len(parts)) for k in range(len(sums[n * shares]))
+        ]
+        run_slices(lambda number: store(*places[number]), len(places), threads)
+    return found
 
 
 def _by_tiles(
@@ -63,18 +120,7 @@ def _by_tiles(
     width, per_group = gradient.shape[1] // groups, x.shape[1] // groups
     taps = window.taps
     total = np.zeros((groups, width, per_group, taps), wide)
-    some_groups = max(1, min(groups, MOST_ROWS // (per_group * taps)))
-    some = max(1, min(per_group, MOST_ROWS // taps))
-    parts = [
-        (range(g, min(groups, g + some_groups)), range(c, min(per_group, c + some)))
-        for g in range(0, groups, some_groups)
-        for c in range(0, per_group, some)
-    ]
-    column = max(256, some_groups * some * taps * x.itemsize // 4)
-    tiles = cut_tiles(x.shape[0], 1, gradient.shape[2:], column, SUMS)
-    shares = max(1, min(len(tiles), SUMS // len(parts)))
-    edges = [len(tiles) * k // shares for k in range(shares + 1)]
-    jobs = [(part, tiles[a:b]) for part in parts for a, b in itertools.pairwise(edges)]
+    jobs = _jobs(x, gradient, window, groups)[1]
     sums: list[HostArray | None] = [None] * len(jobs)
 
     def task(number: int) -> None:
@@ -96,6 +142,37 @@ def _by_tiles(
             found = found.reshape(len(some), width, len(own), taps)
         total[some.start : some.stop, :, own.start : own.stop] += found
     return total
+
+
+_Part: TypeAlias = tuple[range, range]
+"""Some groups, and some channels of x of each."""
+
+
+def _jobs(
+    x: HostArray,
+    gradient: HostArray,
+    window: Window,
+    groups: int,
+    column: int = 0,
+) -> tuple[list[_Part], list[tuple[_Part, list[Tile]]]]:
+    """Parts of the weights, and what is summed side by side: the shares of each part
+    follow each other.  ``column`` are the bytes of a position, those of a matrix of
+    windows if they are not given."""
+    per_group, taps = x.shape[1] // groups, window.taps
+    some_groups = max(1, min(groups, MOST_ROWS // (per_group * taps)))
+    some = max(1, min(per_group, MOST_ROWS // taps))
+    parts = [
+        (range(g, min(groups, g + some_groups)), range(c, min(per_group, c + some)))
+        for g in range(0, groups, some_groups)
+        for c in range(0, per_group, some)
+    ]
+    column = column or max(256, some_groups * some * taps * x.itemsize // 4)
+    wanted = max(1, SUMS // len(parts))
+    tiles = cut_tiles(x.shape[0], 1, gradient.shape[2:], column, wanted)
+    shares = min(len(tiles), wanted)
+    edges = [len(tiles) * k // shares for k in range(shares + 1)]
+    jobs = [(part, tiles[a:b]) for part in parts for a, b in itertools.pairwise(edges)]
+    return parts, jobs
 
 
 def _summed(

@@ -1,0 +1,208 @@
+"""Convolutions of floats on the CPU: tiles in registers, and vectors of positions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dcarray import config
+from dcarray.backends.cpu.engine import Engine, engine
+from dcarray.backends.cpu.neural import FUNCTIONS, columns, lines, micro, squares
+from dcarray.ops import neural
+
+pytestmark = pytest.mark.skipif(engine() is None, reason="nothing is compiled here")
+
+Given = dict[str, Any]
+PLAIN: Given = {"stride": (1, 1), "low": (1, 1), "dilation": (1, 1), "groups": 1}
+EPSILON = float(np.finfo(np.float32).eps)
+
+
+def problems(seed: int, count: int) -> Iterator[tuple[Any, Any, Any, Given]]:
+    """Small whole numbers, of which every sum is exact: operand, weights, gradient."""
+    rng = np.random.default_rng(seed)
+
+    def whole(*shape: int) -> Any:
+        return rng.integers(-3, 4, shape).astype(dtype)
+
+    def few(low: int, high: int) -> tuple[int, ...]:
+        return tuple(map(int, rng.integers(low, high, axes)))
+
+    for _ in range(count):
+        axes, groups = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2, 3]))
+        dtype, last = rng.choice(["f4", "f8"]), bool(rng.integers(2))
+        into = groups * int(rng.choice([1, 2, 5, 16]))
+        out = groups * int(rng.choice([1, 2, 3, 4, 8, 16, 20, 35]))
+        kernel, stride, low, dilation = few(1, 4), few(1, 4), few(-1, 3), few(1, 3)
+        positions = few(1, (200, 30, 12)[axes - 1])
+        size = few(1, (150, 25, 11)[axes - 1])
+        batch = int(rng.integers(1, 4))
+        x, y = whole(batch, into, *positions), whole(batch, out, *size)
+        if last:
+            x, y = [np.ascontiguousarray(np.moveaxis(a, 1, -1)) for a in (x, y)]
+        w = whole(out, into // groups, *kernel)
+        if rng.integers(3) == 0:
+            x, w = x[::-1], np.asfortranarray(w)
+        given = {"stride": stride, "low": low, "dilation": dilation, "groups": groups}
+        yield x, w, y, {**given, "channels_last": last}
+
+
+def calls(x: Any, w: Any, y: Any, given: Given) -> Iterator[tuple[Any, Any, Given]]:
+    """The three rows for one problem."""
+    last = given["channels_last"]
+    positions, size = [a.shape[1:-1] if last else a.shape[2:] for a in (x, y)]
+    yield neural.CONVOLUTION, (x, w), {"size": size, **given}
+    yield neural.CONVOLUTION_INPUT_GRADIENT, (y, w), {"size": positions, **given}
+    kernel = {"kernel": w.shape[2:], **given}
+    yield neural.CONVOLUTION_WEIGHT_GRADIENT, (x, y), kernel
+
+
+def check(seed: int, count: int) -> None:
+    for problem in problems(seed, count):
+        for row, operands, options in calls(*problem):
+            want = row.numpy(*operands, **options)
+            got = FUNCTIONS[row](*operands, **options)
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_window(seed: int) -> None:
+    check(seed, 20)
+
+
+def test_many_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "TILE_BYTES", 1 << 10)
+    monkeypatch.setattr(columns, "FEWEST", 9)
+    check(10, 20)
+
+
+def test_without_fused_multiply_add(monkeypatch: pytest.MonkeyPatch) -> None:
+    caches = micro._built, lines._built
+    monkeypatch.setattr(Engine, "has_fused", False)
+    for cache in caches:
+        cache.cache_clear()
+    try:
+        check(20, 20)
+    finally:
+        for cache in caches:
+            cache.cache_clear()
+
+
+def test_blas_instead_of_machine_code() -> None:
+    with config(engine="interpreter"):
+        assert micro.micro(np.dtype("f4")) is None
+        assert lines.lines(np.dtype("f4"), 1) is None
+        check(30, 20)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 12])
+@pytest.mark.parametrize("width", [1, 2, 20])
+def test_what_is_infinite_stays_where_windows_meet_it(groups: int, width: int) -> None:
+    rng = np.random.default_rng(groups)
+    x = rng.random((2, 12, 9, 13), np.float32)
+    w = rng.random((groups * width, 12 // groups, 3, 3), np.float32)
+    y = rng.random((2, groups * width, 9, 13), np.float32)
+    x[0, 3, 4, 12] = x[1, 7, 0, 0] = y[1, groups * width - 1, 4, 5] = np.inf
+    for row, operands, options in calls(
+        x, w, y, {**PLAIN, "groups": groups, "channels_last": False}
+    ):
+        with np.errstate(invalid="ignore"):
+            want = row.numpy(*operands, **options)
+        got = FUNCTIONS[row](*operands, **options)
+        np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+        assert not np.isnan(got).any()
+
+
+@pytest.mark.parametrize("groups", [1, 24])
+def test_bits_depend_on_nothing_else(groups: int) -> None:
+    """Neither on the number of threads nor, but for sums over the batch, on the images
+    beside one."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((5, 24, 31, 29), np.float32)
+    w = rng.standard_normal((24, 24 // groups, 3, 3), np.float32)
+    y = rng.standard_normal((5, 24, 31, 29), np.float32)
+    given = {**PLAIN, "groups": groups, "channels_last": False}
+    for row, operands, options in calls(x, w, y, given):
+        found = []
+        for threads in (1, 2, 5):
+            with config(threads=threads):
+                found.append(FUNCTIONS[row](*operands, **options))
+        assert len({one.tobytes() for one in found}) == 1
+        if row is neural.CONVOLUTION_WEIGHT_GRADIENT:
+            continue
+        alone = FUNCTIONS[row](operands[0][2:3], operands[1], **options)
+        np.testing.assert_array_equal(alone, found[0][2:3])
+
+
+@pytest.fixture
+def few_channels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Squares wherever they can be."""
+    monkeypatch.setattr(squares, "CHANNELS", 3)
+    monkeypatch.setattr(squares, "LEAST", 0)
+
+
+@pytest.mark.usefixtures("few_channels")
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("height,width", [(8, 10), (9, 5), (30, 23)])
+def test_squares(height: int, width: int, last: bool) -> None:
+    rng = np.random.default_rng(height)
+    dtype = "f8" if last else "f4"
+    x = rng.integers(-3, 4, (5, 6, height, width)).astype(dtype)
+    w = rng.integers(-3, 4, (19, 6, 3, 3)).astype(dtype)
+    y = rng.integers(-3, 4, (5, 19, height, width)).astype(dtype)
+    if last:
+        x, y = [np.ascontiguousarray(np.moveaxis(a, 1, -1)) for a in (x, y)]
+    for endless in (False, True):
+        if endless:
+            x[1, 2, 3, 4] = y[2, 3, 4, 2] = np.inf
+        for row, operands, options in calls(x, w, y, {**PLAIN, "channels_last": last}):
+            if row is neural.CONVOLUTION_WEIGHT_GRADIENT:
+                continue
+            with np.errstate(invalid="ignore"):
+                want = row.numpy(*operands, **options)
+            found = []
+            for threads in (1, 3):
+                with config(threads=threads):
+                    found.append(FUNCTIONS[row](*operands, **options))
+            alone = FUNCTIONS[row](operands[0][2:3], w, **options)
+            np.testing.assert_array_equal(found[0], want)
+            np.testing.assert_array_equal(found[1], want)
+            np.testing.assert_array_equal(alone, want[2:3])
+
+
+def test_squares_keep_their_digits() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((2, 128, 24, 24), np.float32)
+    w = rng.standard_normal((128, 128, 3, 3), np.float32)
+    options = {**PLAIN, "size": (24, 24), "channels_last": False}
+    assert squares.squares_suit(w[None], columns.Window((3, 3), *[(1, 1)] * 3), x)
+    want = neural.CONVOLUTION.numpy(x.astype(float), w.astype(float), **options)
+    got = FUNCTIONS[neural.CONVOLUTION](x, w, **options)
+    assert abs(got - want).max() < 8 * EPSILON * abs(want).max()
+
+
+@pytest.mark.parametrize(
+    "images,weights,stride",
+    [
+        ((2, 64, 20, 20), (64, 64, 3, 3), 1),
+        ((2, 3, 48, 48), (64, 3, 7, 7), 2),
+        ((2, 256, 8, 8), (64, 256, 3, 3), 1),
+    ],
+)
+def test_distance_to_float64(
+    images: tuple[int, ...], weights: tuple[int, ...], stride: int
+) -> None:
+    rng = np.random.default_rng(3)
+    make: Callable[..., Any] = rng.standard_normal
+    x, w = make(images, np.float32), make(weights, np.float32)
+    low = weights[-1] // 2
+    size = tuple([(n + 2 * low - weights[-1]) // stride + 1 for n in images[2:]])
+    y = make((images[0], weights[0], *size), np.float32)
+    given = {**PLAIN, "low": (low, low), "stride": (stride, stride)}
+    for row, operands, options in calls(x, w, y, {**given, "channels_last": False}):
+        want = row.numpy(*[a.astype(float) for a in operands], **options)
+        got = FUNCTIONS[row](*operands, **options)
+        assert abs(got - want).max() < 8 * EPSILON * abs(want).max()
