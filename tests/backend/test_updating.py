@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dcarray as dc
 from dcarray.array.kept import _part
 from dcarray.layout import Layout
 
