@@ -11,4 +11,5 @@ cpdef get_item(ArrayState x, key)
 cdef _element(ArrayState x, ArrayState view)
 @cython.locals(other=ArrayState)
 cpdef set_item(ArrayState x, key, value)
+cdef bint _is_basic(key) except -1
 cdef bint _is_simple(key)

@@ -43,11 +43,13 @@ def get_item(x: ArrayState, key: Any) -> Any:
         if type(result) is _ndarray:
             return x._host_sibling(result)
         return wrap(type(x), result, x._device)
-    if host is None and x._device.kind not in _ON_HOST and _is_simple(key):
+    if host is None and x._device.kind not in _ON_HOST and _is_basic(key):
         view = sliced(x, key)
         shown = view._view
         assert shown is not None
-        return view if shown[0].shape else _element(x, view)
+        if shown[0].shape or Ellipsis in (key if type(key) is tuple else (key,)):
+            return view
+        return _element(x, view)
     if isinstance(key, tuple):
         key = tuple(key)  # of a subclass, too
     device = _common_device(x, key, "__getitem__")
@@ -110,6 +112,16 @@ def _is_simple(key: Any) -> bool:
                 return False
         return True
     return kind is int or kind is slice
+
+
+def _is_basic(key: Any) -> bool:
+    """Whether a key has these, new axes and an ellipsis only."""
+    for item in key if type(key) is tuple else (key,):
+        kind = type(item)
+        if kind is int or kind is slice or item is None or item is Ellipsis:
+            continue
+        return False
+    return True
 
 
 def _normalised(key: Any, device: Device | None) -> tuple[Any, bool]:
@@ -201,7 +213,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         raise ValueError("assignment destination is read-only")
     host = x._host
     if host is None:
-        if x._device.is_named and _is_simple(key) and assigned(x, key, value):
+        if x._device.is_named and _is_basic(key) and assigned(x, key, value):
             return
     elif _is_simple(key):
         # The short way: NumPy on the memory that is there.

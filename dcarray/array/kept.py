@@ -40,7 +40,7 @@ _given: dict[tuple[Any, ...], ArrayState] = {}
 
 
 def sliced(x: ArrayState, key: Any) -> ArrayState:
-    """A view of an array, for a key of Python's integers and slices."""
+    """A view of an array, for a key of Python's integers, slices and new axes."""
     return x._seen(part_of(x, key))
 
 

@@ -73,11 +73,15 @@ def elements(a: Any, b: Any, c: Any) -> None:
     a[1, 1] -= a[1, 0] * b[0, 1]
 
 
+def along_new_axes(a: Any, b: Any, c: Any) -> None:
+    a[..., 1:3] = b[:, 1, None] * c[None, 0, 2:4]
+
+
 @pytest.mark.parametrize(
     "statement",
     [
         *(in_place, assigned, from_its_other_columns, rank_one, a_row_of_it),
-        *(an_element, by_an_element, a_number, elements),
+        *(an_element, by_an_element, a_number, elements, along_new_axes),
     ],
 )
 def test_one_launch(device: InterpretedBackend, statement: Statement) -> None:
@@ -124,6 +128,14 @@ def test_an_element_is_read_when_it_is_named(device: InterpretedBackend) -> None
     b[:] = element
     assert later.get().tolist() == [2] * 4
     assert b.get().tolist() == [2] * 4
+
+
+def test_an_ellipsis_gives_a_view(device: InterpretedBackend) -> None:
+    a = on(device, np.arange(4.0))
+    view, element = a[2, ...], a[2]
+    a[2] = 9
+    assert view.get() == 9
+    assert element.get() == 2
 
 
 def test_random_programs(device: InterpretedBackend) -> None:
