@@ -301,7 +301,7 @@ def cumulative_sum(
             include_initial=include_initial,
             **options,
         )
-    axis, dtype = _only_axis(x, axis), _loop_dtype(x, dtype, out)
+    axis, dtype = _only_axis(x, axis), _loop_dtype(dtype, out)
     return _begun_with(0, x.cumsum(axis, dtype), axis, out, include_initial)
 
 
@@ -325,7 +325,7 @@ def cumulative_prod(
             include_initial=include_initial,
             **options,
         )
-    axis, dtype = _only_axis(x, axis), _loop_dtype(x, dtype, out)
+    axis, dtype = _only_axis(x, axis), _loop_dtype(dtype, out)
     return _begun_with(1, x.cumprod(axis, dtype), axis, out, include_initial)
 
 
@@ -338,11 +338,9 @@ def _only_axis(x: DeviceArray, axis: Any) -> Any:
     return 0 if axis is None else axis
 
 
-def _loop_dtype(x: DeviceArray, dtype: Any, out: Any) -> Any:
-    """What NumPy adds up in: the dtype of ``out``, where that can hold ``x``."""
-    if dtype is not None or out is None:
-        return dtype
-    return out.dtype if np.can_cast(x.dtype, out.dtype, "same_kind") else None
+def _loop_dtype(dtype: Any, out: Any) -> Any:
+    """What NumPy adds up in: that of ``out``, whatever it can hold."""
+    return out.dtype if dtype is None and out is not None else dtype
 
 
 def _begun_with(

@@ -237,6 +237,7 @@ class Subclass(tuple[Any, ...]):
         lambda m, x: m.sum(x > 3, 1, out=m.zeros(3, bool)),
         lambda m, x: m.cumulative_sum(x, axis=0, out=m.zeros((3, 4), "f2")),
         lambda m, x: m.cumulative_prod(x > 2, axis=1, out=m.zeros((3, 4), bool)),
+        lambda m, x: m.cumulative_sum(x.astype("i2"), axis=1, out=m.zeros((3, 4), "?")),
         lambda m, x: m.pad(x.T, 1, "edge"),
         lambda m, x: m.pad(x.T, ((1, 0), (0, 2)), "wrap"),
         lambda m, x: m.ravel_multi_index((x.astype(int), x.astype(int)), (12, 13), **F),
