@@ -99,6 +99,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError("invalid number of arguments")
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
+    if f.dtype.kind == "b":
+        np.gradient(np.zeros((3,) * f.ndim, bool))  # says what is wrong
     if f.dtype.kind not in "fc":
         f = f.astype(default_dtype(np.float64, f._device))
     if any([f.shape[one] < edge_order + 1 for one in axes]):

@@ -301,7 +301,7 @@ def cumulative_sum(
             include_initial=include_initial,
             **options,
         )
-    axis = _only_axis(x, axis)
+    axis, dtype = _only_axis(x, axis), _loop_dtype(dtype, out)
     return _begun_with(0, x.cumsum(axis, dtype), axis, out, include_initial)
 
 
@@ -325,7 +325,7 @@ def cumulative_prod(
             include_initial=include_initial,
             **options,
         )
-    axis = _only_axis(x, axis)
+    axis, dtype = _only_axis(x, axis), _loop_dtype(dtype, out)
     return _begun_with(1, x.cumprod(axis, dtype), axis, out, include_initial)
 
 
@@ -336,6 +336,11 @@ def _only_axis(x: DeviceArray, axis: Any) -> Any:
             "required."
         )
     return 0 if axis is None else axis
+
+
+def _loop_dtype(dtype: Any, out: Any) -> Any:
+    """What NumPy adds up in: that of ``out``, whatever it can hold."""
+    return out.dtype if dtype is None and out is not None else dtype
 
 
 def _begun_with(

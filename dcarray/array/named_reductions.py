@@ -69,6 +69,8 @@ def reduction(
     if not x.size:
         return _of_nothing(x, method, axis, out, keepdims=keep, dtype=dtype, **options)
     axes = reduced_axes(axis, x.ndim)
+    if out is not None and out.dtype.kind == "b" and x.dtype.kind == "b":
+        dtype = dtype or out.dtype  # NumPy's loop is that of ``out``
     if axes and dtype is None and initial is _missing and where is _missing:
         return _given_back(fused(x, op, axes, keep, temporary), out)
     with _as_arrays():

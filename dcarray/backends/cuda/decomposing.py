@@ -145,7 +145,7 @@ def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     from cupy import linalg
 
     is_square = math.prod(a.shape[b.ndim :]) == math.prod(a.shape[: b.ndim])
-    if axes is not None or not is_square:
+    if axes is not None or not is_square or not a.size:
         raise TypeError("tensorsolve: by what is a square matrix")
     return linalg.tensorsolve(a, b)
 
