@@ -230,37 +230,36 @@ def _can_store(group: Group | Found, source: Read, target: Read) -> bool:
 
 def _disturbs(group: Group | Found, target: Read) -> bool:
     """Whether writing to the target changes what is still to be read."""
-    low, high = target.layout.span(target.dtype.itemsize)
+    memory, layout = target.value.buffer, target.layout
+    assert memory is not None
+    low, high = layout.span(target.dtype.itemsize)
+    low += memory.start
+    high += memory.start
     for leaf in group.reads():
-        if _same_memory(leaf, target):
-            if leaf.layout.strides == target.layout.strides and (
-                _start(leaf) == _start(target)
-                and leaf.dtype.itemsize == target.dtype.itemsize
-            ):
-                continue  # each element is read before it is written
-            first, last = leaf.layout.span(leaf.dtype.itemsize)
-            shift = _start(leaf) - leaf.layout.offset
-            shift -= _start(target) - target.layout.offset
-            if first + shift < high and low < last + shift:
-                return True
+        buffer, seen = leaf.value.buffer, leaf.layout
+        assert buffer is not None
+        start = buffer.start
+        if buffer is not memory and (
+            # Memory of outsiders may overlap without being known as the same buffer.
+            buffer.root is None
+            or memory.root is None
+            or start >= high
+            or start + buffer.nbytes <= low
+        ):
+            continue
+        if seen.strides == layout.strides and (
+            start + seen.offset == memory.start + layout.offset
+            and leaf.dtype.itemsize == target.dtype.itemsize
+        ):
+            continue  # each element is read before it is written
+        first, last = seen.span(leaf.dtype.itemsize)
+        if first + start < high and low < last + start:
+            return True
     return False
 
 
 def _is_shared_on_host(read: Read) -> bool:
     return read.value.buffer is not None and read.value.buffer.is_shared_on("cpu")
-
-
-def _same_memory(leaf: Read, target: Read) -> bool:
-    ours, theirs = leaf.value.buffer, target.value.buffer
-    assert ours is not None and theirs is not None
-    # Memory of outsiders may overlap without being known as the same buffer.
-    return ours is theirs or (ours.root is not None and theirs.root is not None)
-
-
-def _start(read: Read) -> int:
-    buffer = read.value.buffer
-    assert buffer is not None
-    return buffer.start + read.layout.offset
 
 
 def _copy(target: Read, source: Read) -> None:
