@@ -373,10 +373,11 @@ def write(target: ArrayState, value: Value) -> None:
 
 def _can_wait(old: Value, value: Value) -> bool:
     """Whether all elements of an array in memory can be replaced later: nobody else
-    knows the memory."""
+    knows the memory, and no array shows the new ones already."""
     buffer = old.buffer
     return (
         value.expr is not None
+        and not value.is_bound()
         and buffer is not None
         and not old.device.is_named
         and not buffer.is_shared
