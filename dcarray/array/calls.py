@@ -26,7 +26,7 @@ from ..ops.spec import Op, Signature
 from . import export
 from .choice import needs_numpy
 from .library import library
-from .operands import as_host, as_operand, device_of, wrap
+from .operands import as_host, as_operand, device_of, spread, wrap
 from .quick import SCALARS, finish, record_quickly
 from .state import ArrayState, check_dtype, is_foreign
 
@@ -168,7 +168,7 @@ def _quickly(cls: type[Array], op: Op, operands: Sequence[Any]) -> Any:
             return None
     if not any(type(x) is cls for x in operands):
         return None
-    if hosts is not None:
+    if hosts is not None and not (len(hosts) == 2 and spread(hosts, below)):
         return wrap(cls, op.numpy(*hosts))
     return record_quickly(op, *operands)
 
@@ -371,12 +371,14 @@ def write(target: ArrayState, value: Value) -> None:
         read = Read(value, Layout(shape, spread), value.dtype)
     binding = target._bind()
     if (
-        binding.value.expr is not None
+        (binding.value.expr is not None or _can_wait(binding.value, value))
         and read.layout == binding.value.layout
         and target._layout == binding.value.layout
         and target.dtype == binding.value.dtype
     ):
-        # Nobody has seen the old elements yet: every view shows the new value now.
+        # Every view shows the new value now.
+        if binding.value.expr is None:
+            binding.forget_hosts()
         if value.is_bound():  # another array shows it, and may be written to
             same = Signature((value.dtype,), (value.dtype,))
             (value,) = record(CAST, (read,), target._device, 0, same)
@@ -385,6 +387,21 @@ def write(target: ArrayState, value: Value) -> None:
             execute.evaluate((value,))
         return
     execute.write(target._read(), read)
+
+
+def _can_wait(old: Value, value: Value) -> bool:
+    """Whether all elements of an array in memory can be replaced later: nobody else
+    knows the memory, and no array shows the new ones already."""
+    buffer = old.buffer
+    return (
+        value.expr is not None
+        and not value.is_bound()
+        and buffer is not None
+        and not old.device.is_named
+        and not buffer.is_shared
+        and old.layout.plain
+        and old.layout.size * old.dtype.itemsize == buffer.nbytes
+    )
 
 
 def can_record(x: ArrayState) -> bool:

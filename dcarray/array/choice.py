@@ -70,9 +70,22 @@ def needs_numpy(
             small = False
         if not _is_aligned(x):
             return True
-    if small and below:
+    if small and below and not _spread(arrays, below):
         return True
     return _pointless(operands, outs)
+
+
+def _spread(arrays: Sequence[ArrayState], below: int) -> bool:
+    """Whether small arrays make a large result."""
+    if math.prod([x.size for x in arrays]) < below:
+        return False
+    shape = arrays[0].shape
+    if all([x.shape == shape for x in arrays]):
+        return False
+    try:
+        return math.prod(np.broadcast_shapes(*[x.shape for x in arrays])) >= below
+    except ValueError:  # NumPy says it in its own words
+        return False
 
 
 def runs_at_once(op: Op, operands: Sequence[Any], device: Device) -> bool:

@@ -12,7 +12,7 @@ from ..config import current
 from ..lazy import graph
 from .state import NUMBERS, ArrayState, of_host
 
-__all__ = ["as_host", "as_operand", "device_of", "wrap"]
+__all__ = ["as_host", "as_operand", "device_of", "spread", "spreads", "wrap"]
 
 _ndarray, _generic = np.ndarray, np.generic
 
@@ -67,3 +67,19 @@ def device_of(operands: Sequence[Any], name: str) -> Device:
 
 def as_host(x: Any) -> Any:
     return x._array() if isinstance(x, ArrayState) else x
+
+
+def spreads(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], limit: int) -> bool:
+    """Whether small arrays make a large result, as a row and a column do."""
+    if a.size * b.size < limit or a.shape == b.shape:
+        return False
+    try:
+        return np.broadcast(a, b).size >= limit
+    except ValueError:  # NumPy says it in its own words
+        return False
+
+
+def spread(hosts: Sequence[Any], limit: int) -> bool:
+    """The same of two operands, which may be numbers."""
+    a, b = hosts
+    return type(a) is _ndarray is type(b) and spreads(a, b, limit)

@@ -1,8 +1,4 @@
-"""Python's operators on arrays.
-
-`_forward`, `_reflected` and `_in_place` hold the short way for small arrays; they
-decide nothing else.
-"""
+"""Python's operators on arrays, with the short way for small ones."""
 
 from __future__ import annotations
 
@@ -83,6 +79,7 @@ from ..ops.elementwise import (
 from ..ops.spec import Op
 from .calls import device_of, elementwise, library, wrap
 from .choice import runs_at_once
+from .operands import spreads
 from .quick import SCALARS, record_on_device, record_quickly, updated_on_device
 from .state import ArrayState, is_writeable, of_host
 from .updating import update
@@ -124,7 +121,7 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     if a is not None:
         limit = current().eager_below
         if a.size < limit:
-            b = _small(x, other, limit)
+            b = _small(x, a, other, limit)
             if b is not None:
                 return _wrapped(x, function(a, b))
     made = record_quickly(op, x, other)
@@ -142,7 +139,7 @@ def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     if a is not None:
         limit = current().eager_below
         if a.size < limit:
-            b = _small(x, other, limit)
+            b = _small(x, a, other, limit)
             if b is not None:
                 return _wrapped(x, function(b, a))
     if not isinstance(other, ArrayState):
@@ -164,8 +161,11 @@ def _unary(x: ArrayState, op: Op, function: Callable[[Any], Any]) -> Any:
     return elementwise(type(x), op, (x,)) if made is None else made
 
 
-def _small(x: ArrayState, other: Any, limit: int) -> Any:
-    """The other operand for a NumPy call at once; None if it takes the long way."""
+def _small(x: ArrayState, a: Any, other: Any, limit: int) -> Any:
+    """The other operand for a NumPy call at once; None if it takes the long way.
+
+    ``a`` is what ``x`` has on the host.
+    """
     kind = type(other)
     if kind is float or kind is int or kind in SCALARS:
         return other
@@ -177,6 +177,8 @@ def _small(x: ArrayState, other: Any, limit: int) -> Any:
         if b is None:
             b = y._settled()
         if b is not None and b.size < limit:
+            if a.size * b.size >= limit and spreads(a, b, limit):
+                return None
             return b
     return None
 
@@ -207,7 +209,7 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     if a is not None:
         limit = current().eager_below
         if a.size < limit:
-            b = _small(x, other, limit)
+            b = _small(x, a, other, limit)
             if b is not None:
                 binding = x._binding
                 if binding is None or binding._value is None:

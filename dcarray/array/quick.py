@@ -24,7 +24,7 @@ from ..ops.elementwise import CAST, POWER
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
 from .choice import is_choosy
-from .operands import wrap
+from .operands import spread, wrap
 from .state import ArrayState, check_dtype, of_host, showing
 
 __all__ = [
@@ -83,6 +83,8 @@ def at_once(cls: type[Array], function: Any, operands: tuple[Any, ...]) -> Any:
             hosts.append(x)
         else:
             return None
+    if len(hosts) == 2 and spread(hosts, limit):
+        return None
     result = function(*hosts)
     if type(result) is _ndarray and device is not None:
         return of_host(cls, result, device)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for
+from ..errors import DeviceError
 from ..layout import view_host
 from ..ops.elementwise import CAST
 from ..ops.spec import Signature
@@ -75,11 +76,49 @@ def _evaluate(wanted: Value) -> None:
                 if group.blockers:
                     stack.extend(group.blockers)
                     continue
+            into = _into_former(group, value)
             begin(group.stored)
         finally:
             release()
-        run(group, value.device)
+        if into is None:
+            run(group, value.device)
+        else:
+            _run_in_place(group, value, into)
         stack.pop()
+
+
+def _into_former(group: Group | Found, value: Value) -> Into | None:
+    """The memory of an array that was operated on in place, for the value that it
+    shows now, if nothing else wants what is there.  The caller holds the lock."""
+    binding = None if value.binding is None else value.binding()
+    if binding is None or binding.former is None:
+        return None
+    old = binding.former()
+    binding.former = None
+    if old is None or old.view is not value.view or old.is_bound():
+        return None
+    buffer = old.buffer
+    if old.state != _STORED or buffer is None or buffer.is_shared:
+        return None
+    target = Read(old, *old.view)
+    readers = {id(reader) for reader in pending_readers(old)}
+    if not readers <= {id(x) for x in group.values} or _disturbs(group, target):
+        return None
+
+    def then(value: Value) -> None:
+        value.buffer = buffer
+
+    return Into(target, True, then)
+
+
+def _run_in_place(group: Group | Found, value: Value, into: Into) -> None:
+    try:
+        run(group, value.device, into)
+    except BaseException:
+        if value.state == _PENDING:  # it cannot be done again
+            value.error = DeviceError("an operation in place was interrupted")
+            value.state = State.FAILED
+        raise
 
 
 def _is_settled(value: Value) -> bool:
@@ -191,37 +230,41 @@ def _can_store(group: Group | Found, source: Read, target: Read) -> bool:
     readers = pending_readers(source.value)
     if readers and not {id(x) for x in readers} <= {id(x) for x in group.values}:
         return False
-    low, high = target.layout.span(target.dtype.itemsize)
+    return not _disturbs(group, target)
+
+
+def _disturbs(group: Group | Found, target: Read) -> bool:
+    """Whether writing to the target changes what is still to be read."""
+    memory, layout = target.value.buffer, target.layout
+    assert memory is not None
+    low, high = layout.span(target.dtype.itemsize)
+    low += memory.start
+    high += memory.start
     for leaf in group.reads():
-        if _same_memory(leaf, target):
-            if leaf.layout.strides == target.layout.strides and (
-                _start(leaf) == _start(target)
-                and leaf.dtype.itemsize == target.dtype.itemsize
-            ):
-                continue  # each element is read before it is written
-            first, last = leaf.layout.span(leaf.dtype.itemsize)
-            shift = _start(leaf) - leaf.layout.offset
-            shift -= _start(target) - target.layout.offset
-            if first + shift < high and low < last + shift:
-                return False
-    return True
+        buffer, seen = leaf.value.buffer, leaf.layout
+        assert buffer is not None
+        start = buffer.start
+        if buffer is not memory and (
+            # Memory of outsiders may overlap without being known as the same buffer.
+            buffer.root is None
+            or memory.root is None
+            or start >= high
+            or start + buffer.nbytes <= low
+        ):
+            continue
+        if seen.strides == layout.strides and (
+            start + seen.offset == memory.start + layout.offset
+            and leaf.dtype.itemsize == target.dtype.itemsize
+        ):
+            continue  # each element is read before it is written
+        first, last = seen.span(leaf.dtype.itemsize)
+        if first + start < high and low < last + start:
+            return True
+    return False
 
 
 def _is_shared_on_host(read: Read) -> bool:
     return read.value.buffer is not None and read.value.buffer.is_shared_on("cpu")
-
-
-def _same_memory(leaf: Read, target: Read) -> bool:
-    ours, theirs = leaf.value.buffer, target.value.buffer
-    assert ours is not None and theirs is not None
-    # Memory of outsiders may overlap without being known as the same buffer.
-    return ours is theirs or (ours.root is not None and theirs.root is not None)
-
-
-def _start(read: Read) -> int:
-    buffer = read.value.buffer
-    assert buffer is not None
-    return buffer.start + read.layout.offset
 
 
 def _copy(target: Read, source: Read) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from ..config import current
 from ..dtypes import DType
 from ..layout import AxisMap, Layout, Shape, Strides, axis_map, broadcast_strides
-from ..ops.elementwise import CAST
+from ..ops.elementwise import CAST, IMAG, REAL
 from ..ops.program import Inner, Node, Program, Reduction
 from ..ops.spec import Op
 from .callers import Place, line_of
@@ -111,7 +111,7 @@ class _Builder:
     exprs: list[Expr] = field(default_factory=list)
     node_slots: int = 0
     done: dict[tuple[int, Layout], int] = field(default_factory=dict)
-    casts: dict[tuple[str, int, DType], int] = field(default_factory=dict)
+    casts: dict[tuple[str, str, int, DType], int] = field(default_factory=dict)
     reads: dict[tuple[int, Layout], Read] = field(default_factory=dict)
     results: list[tuple[Value, Layout, int]] = field(default_factory=list)
 
@@ -174,10 +174,12 @@ def _walk(builder: _Builder, root: Read, target: Target) -> tuple[str, int]:
         if not expanded:
             stack.append((read, True))
             for operand in reversed(operands):
-                if (
-                    type(operand) is Read
-                    and (id(operand.value), operand.layout) not in builder.done
-                    and _can_inline(builder, operand)
+                if type(operand) is not Read:
+                    continue
+                if operand.dtype != operand.value.dtype:
+                    operand = _whole(operand)
+                if (id(operand.value), operand.layout) not in builder.done and (
+                    _can_inline(builder, operand)
                 ):
                     stack.append((operand, False))
             continue
@@ -207,6 +209,21 @@ def _operands(expr: Expr, read: Read) -> list[Any]:
                 operand = Read(operand.value, layout, operand.dtype)
         found.append(operand)
     return found
+
+
+def _whole(read: Read) -> Read:
+    """The complex numbers of which real or imaginary parts are read; anything else as
+    it is."""
+    value, layout, dtype = read
+    if (
+        value.dtype.kind != "c"
+        or dtype.kind != "f"
+        or (2 * dtype.itemsize != value.dtype.itemsize)
+    ):
+        return read
+    offset = layout.offset - layout.offset % value.dtype.itemsize
+    whole = Layout(layout.shape, layout.strides, offset)
+    return Read(value, value.layout if whole == value.layout else whole, value.dtype)
 
 
 def _can_inline(builder: _Builder, read: Read, is_root: bool = False) -> bool:
@@ -298,7 +315,10 @@ def _add_node(
             if slot is not None and operand.dtype == operand.value.dtype:
                 where = ("node", slot)
             else:
-                where = ("leaf", _leaf(builder, operand))
+                where = _part(builder, operand, expr) or (
+                    "leaf",
+                    _leaf(builder, operand),
+                )
             if operand.dtype != dtype:
                 where = _cast(builder, where, dtype, expr)
         else:
@@ -323,17 +343,31 @@ def _add_node(
 
 
 def _cast(
-    builder: _Builder, where: tuple[str, int], dtype: DType, expr: Expr
+    builder: _Builder,
+    where: tuple[str, int],
+    dtype: DType,
+    expr: Expr,
+    op: Op = CAST,
 ) -> tuple[str, int]:
-    key = (*where, dtype)
+    key = (op.name, *where, dtype)
     slot = builder.casts.get(key)
     if slot is None:
         slot = builder.node_slots
         builder.casts[key] = slot
-        builder.nodes.append((CAST, [where], (dtype,), (Inner.CONTIGUOUS,)))
+        builder.nodes.append((op, [where], (dtype,), (Inner.CONTIGUOUS,)))
         builder.exprs.append(expr)
         builder.node_slots += 1
     return "node", slot
+
+
+def _part(builder: _Builder, read: Read, expr: Expr) -> tuple[str, int] | None:
+    """Real or imaginary parts of complex numbers that the group computes."""
+    whole = _whole(read)
+    slot = builder.done.get((id(whole.value), whole.layout))
+    if slot is None or whole is read:
+        return None
+    op = REAL if whole.layout.offset == read.layout.offset else IMAG
+    return _cast(builder, ("node", slot), read.dtype, expr, op)
 
 
 def _scalar(builder: _Builder, number: Any) -> int:

@@ -17,7 +17,7 @@ cdef class Value:
 @cython.freelist(64)
 cdef class Binding:
     cdef object __weakref__
-    cdef public object _device, _root
+    cdef public object _device, _root, former
     cdef public Value _value
     cdef public list hosts
 

@@ -131,14 +131,17 @@ class Binding:
     array that shows it, and the value is made when somebody asks for it.  On a named
     device it refers to the array that the views were made of.
 
-    ``hosts`` are the arrays that keep a NumPy array of the host's memory.
+    ``hosts`` are the arrays that keep a NumPy array of the host's memory.  ``former``
+    is the stored value before operations in place that have not run yet: its memory is
+    where they will go.
     """
 
-    __slots__ = ("__weakref__", "_device", "_root", "_value", "hosts")
+    __slots__ = ("__weakref__", "_device", "_root", "_value", "former", "hosts")
 
     _value: Value | None
     _root: Any
     _device: Device
+    former: weakref.ref[Value] | None
     hosts: list[weakref.ref[Any]]
 
     @property
@@ -176,7 +179,10 @@ class Binding:
 
     def rebind(self, value: Value) -> None:
         """Show another value of the same shape and dtype."""
-        self.value.binding = None
+        before = self.value
+        before.binding = None
+        if before.state == _STORED:
+            self.former = native.reference(before)
         self._value = value
         value.binding = native.reference(self)
 
@@ -212,6 +218,7 @@ def binding_of(value: Value | None, root: Any = None, device: Device = AUTO) -> 
     binding._value = value
     binding._root = root
     binding._device = device
+    binding.former = None
     binding.hosts = []
     if value is not None:
         value.binding = native.reference(binding)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .llvm_driver import Frame
 from .llvm_fold import write_fold
+from .llvm_memory import MemoryWriter, ends_of
 from .llvm_pairwise import pairwise_text
 from .llvm_scalar import ScalarWriter, declarations, llvm_type
 from .plan import Fold, Home, LoopCall, Place, Plan, Segment, Start, Stride
@@ -34,38 +35,19 @@ def render(plan: Plan) -> str:
     return KernelText(plan).text()
 
 
-def _memory_type(dtype: np.dtype[Any]) -> str:
-    return "i8" if dtype.kind == "b" else llvm_type(dtype)
-
-
-class KernelText:
+class KernelText(MemoryWriter):
     """The lines of a block function."""
 
     def __init__(self, plan: Plan) -> None:
+        super().__init__()
         self.plan = plan
         self.operands = (*plan.leaves, *plan.outputs)
         self.frame = Frame(len(self.operands), len(plan.scalars))
         self.offsets = plan.buffer_offsets()
         self.total = "%total" if plan.rowwise else "%n"
-        self.lines: list[str] = []
         self.asked = plan.asked()
         self.functions: list[str] = []
         self.loops = 0
-        self.count = 0
-
-    def put(self, *lines: str) -> None:
-        self.lines.extend(lines)
-
-    def fresh(self) -> str:
-        self.count += 1
-        return f"%r{self.count}"
-
-    def word(self, index: int, name: str, kind: str = "i64") -> None:
-        """Load a word of the frame."""
-        self.put(
-            f"{name}.at = getelementptr i64, ptr %frame, i64 {index}",
-            f"{name} = load {kind}, ptr {name}.at",
-        )
 
     # ------------------------------------------------------------------ the function
     def text(self) -> str:
@@ -143,7 +125,8 @@ class KernelText:
                 f"%scalar{number}.at = getelementptr i64, ptr %frame, "
                 f"i64 {self.frame.values + 2 * number}"
             )
-            self._load(f"%scalar{number}", f"%scalar{number}.at", dtype, "")
+            name = f"%scalar{number}"
+            self.load(name, f"{name}.at", dtype, "")
 
     # ------------------------------------------------------------------------- steps
     def _address(self, place: Place) -> str:
@@ -173,26 +156,6 @@ class KernelText:
             return f"%stride{number}"
         return "0" if stride is Stride.ZERO else str(itemsize)
 
-    def _load(self, name: str, address: str, dtype: np.dtype[Any], tag: str) -> None:
-        if dtype.kind == "b":
-            self.put(f"{name}.i8 = load i8, ptr {address}{tag}")
-            self.put(f"{name} = icmp ne i8 {name}.i8, 0")
-        else:
-            align = f", align {dtype.alignment}"
-            kind = llvm_type(dtype)
-            self.put(f"{name} = load {kind}, ptr {address}{align}{tag}")
-
-    def _element(self, base: str, stride: str, dtype: np.dtype[Any], j: str) -> str:
-        """Address of element ``j``."""
-        name = self.fresh()
-        if stride == str(dtype.itemsize):
-            kind = _memory_type(dtype)
-            self.put(f"{name} = getelementptr inbounds {kind}, ptr {base}, i64 {j}")
-        else:
-            self.put(f"{name}.skip = mul nsw i64 {j}, {stride}")
-            self.put(f"{name} = getelementptr inbounds i8, ptr {base}, i64 {name}.skip")
-        return name
-
     def _segment(self, segment: Segment) -> None:
         number = self.loops
         self.loops += 1
@@ -212,14 +175,16 @@ class KernelText:
         each: list[tuple[str, str, np.dtype[Any], str]] = []
         for k, (name, place, base, dtype) in enumerate(loads):
             register = f"%{label}.in{k}"
-            writer.names[name] = register
             if place.home is Home.SCALAR:
-                writer.names[name] = f"%scalar{place.number}"
+                register = f"%scalar{place.number}"
+            for end in ends_of(dtype):
+                writer.names[name + end] = register + end
+            if place.home is Home.SCALAR:
                 continue
             base = self._row(label, place, base, dtype)
             stride = self._stride(place, dtype.itemsize)
             if stride == "0":
-                self._load(register, base, dtype, "")
+                self.load(register, base, dtype, "")
             else:
                 each.append((register, base, dtype, stride))
         targets = [
@@ -246,12 +211,13 @@ class KernelText:
                 f"[ %{label}.{name}.next, %{label} ]"
             )
         for register, base, dtype, stride in each:
-            self._load(register, self._element(base, stride, dtype, j), dtype, group)
+            self.load(register, self.element(base, stride, dtype, j), dtype, group)
         for let in segment.body:
             writer.names[let.name] = writer.write(let.value)
         self.put(*writer.lines)
         for name, base, stride, dtype in targets:
-            self._store(writer.names[name], base, stride, dtype, j, group)
+            values = [writer.names[name + end] for end in ends_of(dtype)]
+            self.store(values, base, stride, dtype, j, group)
         for name, found in asked:
             self._gather(f"%{label}.{name}", [writer.names[item] for item in found])
         length = "%width" if self.plan.rowwise else "%n"
@@ -332,17 +298,6 @@ class KernelText:
             f"br i1 {r}.more, label %{label}.rows, label %{label}.out",
             f"{label}.out:",
         )
-
-    def _store(
-        self, value: str, base: str, stride: str, dtype: np.dtype[Any], j: str, tag: str
-    ) -> None:
-        address = self._element(base, stride, dtype, j)
-        if dtype.kind == "b":
-            self.put(f"{address}.i8 = zext i1 {value} to i8")
-            self.put(f"store i8 {address}.i8, ptr {address}{tag}")
-        else:
-            align = f", align {dtype.alignment}"
-            self.put(f"store {llvm_type(dtype)} {value}, ptr {address}{align}{tag}")
 
     def _call(self, step: LoopCall) -> None:
         """Call a loop on the operands of a block."""

@@ -131,9 +131,9 @@ class _Columns(KernelText):
         )
         own = str(self.dtype.itemsize)
         total = f"%{label}.total"
-        self._load(total, self._element(result, own, self.dtype, j), self.dtype, group)
+        self.load(total, self.element(result, own, self.dtype, j), self.dtype, group)
         for register, base, dtype, stride in each:
-            self._load(register, self._element(base, stride, dtype, j), dtype, group)
+            self.load(register, self.element(base, stride, dtype, j), dtype, group)
         for writer in writers:
             for let in self.body:
                 writer.names[let.name] = writer.write(let.value)
@@ -141,7 +141,7 @@ class _Columns(KernelText):
             operands = Name("total", self.dtype), Name(self.name, self.dtype)
             total = writer.write(Apply(self.op, operands, self.dtype))
             self.put(*writer.lines)
-        self._store(total, result, own, self.dtype, j, group)
+        self.store([total], result, own, self.dtype, j, group)
         self.put(
             f"{j}.next = add nuw nsw i64 {j}, 1",
             f"{j}.more = icmp slt i64 {j}.next, %width",
@@ -175,6 +175,6 @@ class _Columns(KernelText):
         )
         stride = self._stride(place, dtype.itemsize)
         if self.operands[place.number][1] is Stride.ZERO:
-            self._load(register, base, dtype, "")
+            self.load(register, base, dtype, "")
         else:
             each.append((register, base, dtype, stride))

@@ -17,6 +17,7 @@ from ..kernel.nodes import Let
 __all__ = [
     "Argument",
     "Fold",
+    "PARTS",
     "Home",
     "LoopCall",
     "Place",
@@ -25,9 +26,18 @@ __all__ = [
     "Start",
     "Step",
     "Stride",
+    "part_dtype",
 ]
 
 DType = np.dtype[Any]
+
+PARTS = (".re", ".im")
+"""What follows a complex number's name in those of its parts."""
+
+
+def part_dtype(dtype: DType) -> DType:
+    """The dtype of the parts of a complex number."""
+    return np.dtype("f" if dtype.char == "F" else "d")
 
 
 class Stride(enum.Enum):
@@ -64,6 +74,8 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A straight line of scalar operations, one loop over the block.
+
+    The body knows a complex number by its parts, see `PARTS`.
 
     ``loads`` binds names of the body to places, ``stores`` says where names go.
     A block for which one of ``doubts`` holds anywhere is reported like a flag, one for

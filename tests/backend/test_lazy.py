@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dcarray as dc
+from dcarray.backends.registry import backend_for
 
 SIZE = 5000
 
@@ -156,10 +157,60 @@ def test_in_place_on_a_pending_value_joins_its_group(operands):
 def test_in_place_is_one_kernel_into_the_same_memory(operands):
     (a, b, c), (x, y, z) = operands
     alias = x[:]
+    buffer = x._bind().value.buffer
     with dc.profile() as p:
         x += y * z
-    assert [event.name for event in p.groups] == ["multiply add"]
-    same(alias, a + b * c)
+        x *= 2
+        assert not p.groups
+        dc.evaluate(x)
+    assert [event.name for event in p.groups] == ["multiply add multiply"]
+    same(alias, (a + b * c) * np.float32(2))
+    assert x._bind().value.buffer is buffer
+
+
+def test_in_place_leaves_alone_what_was_recorded_before(operands):
+    (a, b, _), (x, y, _) = operands
+    buffer = x._bind().value.buffer
+    later = x * 2
+    back = x[::-1]
+    x += back
+    x += y
+    same(x, a + a[::-1] + b)
+    same(back, (a + a[::-1] + b)[::-1])
+    same(later, a * np.float32(2))
+    exported = np.asarray(x)  # from now on others know the memory
+    x += 1
+    same(exported, a + a[::-1] + b + np.float32(1))
+    assert x._bind().value.buffer is not buffer
+
+
+def test_in_place_cannot_be_done_again_after_an_interrupt(operands, monkeypatch):
+    _, (x, y, _) = operands
+    x += y
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(backend_for("cpu")), "launch", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            dc.evaluate(x)
+    with pytest.raises(dc.DeviceError, match="interrupted"):
+        np.asarray(x)
+
+
+def test_small_operands_of_a_large_result_are_recorded():
+    a, b = np.random.default_rng(7).random((2, 300, 8), np.float32)
+    x, y = dc.asarray(a), dc.asarray(b)
+    with dc.config(lazy="auto"), dc.profile() as p:
+        for subtract in (lambda s, t: s - t, dc.subtract):
+            apart = (subtract(x[:, None, :], y) ** 2).sum(-1)
+            same(apart, ((a[:, None, :] - b) ** 2).sum(-1))
+        row = x[0] - y[0]
+        with pytest.raises(ValueError, match="broadcast"):
+            x[:, None, :] - y[:, :5]
+    assert [event.name for event in p.groups] == ["subtract square sum"] * 2
+    same(row, a[0] - b[0])
 
 
 def test_overlapping_assignment_goes_through_a_temporary():

@@ -226,6 +226,7 @@ def test_host_views_see_what_a_device_wrote() -> None:
         with dc.profile() as p:
             x += 1
             x *= 2
+            dc.evaluate(x)
         assert {e.device for e in p.groups} == {device.label}
         want = (A + 1) * 2
         assert float(view[0]) == want[10]

@@ -23,6 +23,7 @@ from ...render.plan import (
     Step,
     Stride,
 )
+from .parts import can_split, split, uses_both
 from .sketch import Sketch, is_inlined_fast
 
 __all__ = ["FoldKind", "plan_for"]
@@ -257,6 +258,10 @@ class _Planner:
             name = f"v{starts[number]}"
             if self._is_fast(nodes[number]):
                 self._write_fast(nodes[number], name, body, asked)
+            elif can_split(nodes[number], self._given(nodes[number])):
+                body.extend(
+                    split(nodes[number], nodes[number].inputs, self.dtypes, name)
+                )
             else:
                 body.append(Let(name, _scalar(nodes[number], self.dtypes)))
         stores: list[tuple[str, Place, DType]] = []
@@ -286,8 +291,11 @@ class _Planner:
         watched, doubts = map(tuple, asked)
         return Segment(tuple(found), tuple(body), tuple(stores), watched, doubts)
 
+    def _given(self, node: Node) -> tuple[DType, ...]:
+        return tuple([self.dtypes[slot] for slot in node.inputs])
+
     def _is_fast(self, node: Node) -> bool:
-        return is_inlined_fast(node, tuple([self.dtypes[slot] for slot in node.inputs]))
+        return is_inlined_fast(node, self._given(node))
 
     def _write_fast(
         self, node: Node, name: str, body: list[Let], asked: tuple[list[str], list[str]]
@@ -310,14 +318,19 @@ class _Planner:
         """Whether a float is computed and nothing but a property of it is used.
 
         LLVM knows when a root is NaN without taking it, and the flag would not come
-        up: the value is stored, so that it has to be there.
+        up: the value is stored, so that it has to be there.  To compare it with another
+        value LLVM needs it.
         """
-        if self.dtypes[slot].kind != "f":
+        kind = self.dtypes[slot].kind
+        if kind not in "fc":
             return False
         nodes = self.program.nodes
         readers = [nodes[n] for n in inline if slot in nodes[n].inputs]
+        if kind == "c":
+            return not uses_both(readers)
         return all(
-            node.dtypes[0].kind != "f" or node.op.name in ("copysign", "sign")
+            node.op.name in ("copysign", "sign")
+            or (node.dtypes[0].kind != "f" and not _compares(node))
             for node in readers
         )
 
@@ -384,6 +397,12 @@ class _Planner:
                 )
                 found.append(Segment(*move))
         return tuple(found)
+
+
+def _compares(node: Node) -> bool:
+    """Whether a node compares two values by their order."""
+    ordered = ("less", "less_equal", "greater", "greater_equal")
+    return node.op.name in ordered and node.inputs[0] != node.inputs[1]
 
 
 def _operands(node: Node, dtypes: Sequence[DType]) -> tuple[Name, ...]:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ...render.llvm_elementary import ELEMENTARY
+from .engine import engine
 
-__all__ = ["can_inline", "sums_agree"]
+__all__ = ["can_inline", "products_agree", "sums_agree"]
 
 _DIGESTS = {
     (
@@ -27,6 +28,13 @@ _DIGESTS = {
 """Of the bits that the loop gives which is spelled, see `digest_of`."""
 
 
+_PRODUCTS = {
+    "F": "bdd0710442979af06fabcf2193fd8612166331fbf5fd4fc8464631cf56a75c50",
+    "D": "5f70a9ae1798eae9a7b735301540b54476856de25eb1abed797fdd224e811768",
+}
+"""The same for `digest_of_products`."""
+
+
 def can_inline(name: str, inputs: tuple[np.dtype[Any], ...]) -> bool:
     """Whether LLVM gives the bits of NumPy's loop for a function of one operand."""
     return (name, inputs[0]) in ELEMENTARY and _agrees(name, inputs[0])
@@ -35,6 +43,32 @@ def can_inline(name: str, inputs: tuple[np.dtype[Any], ...]) -> bool:
 @lru_cache
 def _agrees(name: str, dtype: np.dtype[Any]) -> bool:
     return digest_of(getattr(np, name), dtype) == _DIGESTS[name, dtype]
+
+
+@lru_cache
+def products_agree(dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy multiplies complex numbers as `parts` does: by fused multiply-adds
+    that leave the second product rounded."""
+    found = engine()
+    if found is None or not found.has_fused:
+        return False
+    return digest_of_products(dtype) == _PRODUCTS[dtype.char]
+
+
+def digest_of_products(dtype: np.dtype[Any]) -> str:
+    """A digest of 4001 products and squares, in loops of many lengths."""
+    part = np.empty(0, dtype).real.dtype
+    numbers = np.sqrt(np.arange(1, 16005, dtype=part)) - part.type(50)
+    a, b = numbers.reshape(2, 4001, 2).view(dtype)[..., 0]
+    digest = hashlib.sha256()
+    start, length = 0, 2
+    while start + length <= len(a):
+        piece = slice(start, start + length)
+        for found in (a[piece] * b[piece], np.square(a[piece]), a[piece] * b[start]):
+            digest.update(found.astype(dtype.newbyteorder("<")).tobytes())
+        start += length
+        length = length % 37 + 2
+    return digest.hexdigest()
 
 
 def digest_of(ufunc: np.ufunc, dtype: np.dtype[Any]) -> str:

@@ -12,6 +12,7 @@ from ...ops.program import Node, Program
 from ...render.llvm_scalar import can_lower
 from .engine import engine
 from .loops import Loop, find_loop
+from .parts import can_split
 from .same_loops import can_inline
 
 __all__ = [
@@ -134,7 +135,7 @@ def _is_lowered(node: Node, inputs: tuple[DType, ...]) -> bool:
         return False
     if is_inlined_fast(node, inputs):
         return True
-    if can_inline(node.op.name, inputs):
+    if can_inline(node.op.name, inputs) or can_split(node, inputs):
         return True
     if not can_lower(node.op.name, inputs, node.dtypes[0]):
         return False
