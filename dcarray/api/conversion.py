@@ -14,10 +14,10 @@ from ..array.movement import copied, moved
 from ..array.state import HostArray, check_dtype, is_foreign
 from ..array.straight import sent
 from ..backends.buffer import Buffer
-from ..backends.registry import AUTO, Device, backend_for, device_of
+from ..backends.registry import AUTO, Device, backend_for, common_device, device_of
 from ..config import current
 from ..layout import Layout, is_contiguous
-from ..lazy import graph, recover
+from ..lazy import recover
 
 __all__ = [
     "as_array",
@@ -180,7 +180,7 @@ def _common(x: Any) -> Device:
     default = chosen_device(None)
     if not found:
         return default
-    common = graph.common_device(found, "asarray")
+    common = common_device(found, "asarray")
     return default if common is AUTO else common
 
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from ..array import DeviceArray, calls
 from ..array.movement import moved
-from ..backends.registry import AUTO, Device
+from ..backends.registry import AUTO, Device, common_device
 from ..dtypes import is_recordable
-from ..lazy import graph
 from ..ops.elementwise import WHERE
 from .conversion import (
     as_array,
@@ -48,7 +47,7 @@ def _device(device: str | Device | None, *operands: Any) -> Device:
     """``device=``, or the common device of the arrays among the arguments."""
     if device is None:
         found = [x._device for x in operands if isinstance(x, DeviceArray)]
-        common = graph.common_device(found, "range") if found else AUTO
+        common = common_device(found, "range") if found else AUTO
         if common is not AUTO:
             return common
     return chosen_device(device)

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..backends.registry import AUTO, Device
+from ..backends.registry import AUTO, Device, common_device
 from ..config import config, current
 from ..dtypes import DType, is_recordable
 from ..errors import DTypeError
 from ..layout import Layout, broadcast_shapes, broadcast_strides
-from ..lazy import counting, errstate, execute, graph, recover
+from ..lazy import counting, errstate, execute, recover
 from ..lazy.callers import user_place
 from ..lazy.graph import Read, Value, View, value_of
 from ..lazy.record import record
@@ -83,7 +83,7 @@ def elementwise(
         )
     for target in outs:
         if isinstance(target, ArrayState):
-            device = graph.common_device((device, target._device), op.name)
+            device = common_device((device, target._device), op.name)
     where = keywords.pop("where", True)
     mask = errstate.capture()
     if needs_numpy(op, operands, outs, where, keywords, device, mask):

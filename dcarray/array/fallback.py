@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..backends.registry import AUTO, Device
+from ..backends.registry import AUTO, Device, common_device
 from ..config import current
 from ..layout import Layout, address_of
-from ..lazy import graph, recover
+from ..lazy import recover
 from .state import ArrayState
 
 __all__ = ["MOST_ITEMS", "call_numpy", "on_host", "own_array"]
@@ -144,7 +144,7 @@ class _Call:
             self.given.append(x)
             if x._device is not self.device:
                 name = getattr(self.function, "__name__", "call")
-                self.device = graph.common_device((self.device, x._device), name)
+                self.device = common_device((self.device, x._device), name)
             return x._writable_array() if writing else x._array()
         kind = type(x)
         if kind is tuple or kind is list:

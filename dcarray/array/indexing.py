@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
-from ..backends.registry import Device
+from ..backends.registry import Device, common_device
 from ..config import config, current
 from ..dtypes import is_recordable
 from ..layout import Layout, address_of, broadcast_shapes, broadcast_strides
-from ..lazy import execute, graph, placing, squares
+from ..lazy import execute, placing, squares
 from ..lazy.graph import Read
 from ..lazy.record import record
 from ..ops.elementwise import CAST, NEGATIVE, WHERE
-from ..ops.indexing import ADD_AT, GET, PUT, Slot
+from ..ops.indexing import ADD_AT, GET, PUT
 from ..ops.spec import Signature
 from . import calls
 from .kept import basic_view, copied, number_of, sliced
+from .keys import normalised, slotted, with_numbers
 from .library import oracle
 from .operands import wrap
 from .state import ArrayState, is_writeable
@@ -56,7 +56,7 @@ def get_item(x: ArrayState, key: Any) -> Any:
     named = device.kind not in _ON_HOST
     # What is on a device only is picked there.
     there = named or (host is None and is_recordable(x.dtype))
-    key, basic = _normalised(key, device if there else None)
+    key, basic = normalised(key, device if there else None)
     if not basic and there:
         if named and device != x._device:
             x = x.to_device(device)  # type: ignore[attr-defined]
@@ -99,7 +99,7 @@ def _common_device(x: ArrayState, key: Any, name: str) -> Device:
                 found.append(item._device)
         elif type(item) in (tuple, list):
             stack.extend(item)
-    return x._device if len(found) == 1 else graph.common_device(found, name)
+    return x._device if len(found) == 1 else common_device(found, name)
 
 
 def _is_simple(key: Any) -> bool:
@@ -124,58 +124,6 @@ def _is_basic(key: Any) -> bool:
     return True
 
 
-def _normalised(key: Any, device: Device | None) -> tuple[Any, bool]:
-    """The key in NumPy's terms, and whether it asks for a view.
-
-    Index arrays stay on the device that picks, if one does; those of no dimensions
-    come from anywhere.
-    """
-    kind = type(key)
-    if kind is int or kind is slice or key is None or key is Ellipsis:
-        return key, True
-    if kind is tuple:
-        # A tuple within a key is an index array, as a list is.
-        items = [
-            _normalised(list(item) if isinstance(item, tuple) else item, device)
-            for item in key
-        ]
-        return tuple([item for item, _ in items]), all([basic for _, basic in items])
-    if isinstance(key, ArrayState):
-        stays = device is not None and (key.ndim or key._device == device)
-        host = key._settled() if stays else key._array()
-        return (key if host is None else host), False
-    if isinstance(key, list):
-        return _unwrapped_list(key), False
-    if isinstance(key, (bool, np.bool, np.ndarray)) or kind is str:
-        return key, False
-    try:
-        return operator.index(key), True
-    except TypeError:
-        return key, False
-
-
-def _with_numbers(key: Any) -> Any:
-    """A key with numbers for its index arrays of no dimensions."""
-    if type(key) is tuple:
-        return tuple([_with_numbers(item) for item in key])
-    if isinstance(key, (ArrayState, np.ndarray)) and (
-        key.ndim == 0 and key.dtype.kind in "iu"
-    ):
-        return int(key._array() if isinstance(key, ArrayState) else key)
-    return key
-
-
-def _unwrapped_list(key: list[Any]) -> list[Any]:
-    return [
-        item._array()
-        if isinstance(item, ArrayState)
-        else _unwrapped_list(list(item))
-        if isinstance(item, (list, tuple))
-        else item
-        for item in key
-    ]
-
-
 def _element(x: ArrayState, view: ArrayState) -> Any:
     """One element, as a copy: later writes do not change it."""
     if x._device.kind in ("auto", "cpu"):
@@ -187,23 +135,13 @@ def _element(x: ArrayState, view: ArrayState) -> Any:
 
 def _gather(x: ArrayState, key: Any) -> Any:
     arrays: list[ArrayState] = []
-    slotted = _slotted(key, arrays)
-    found = calls.library(type(x), GET, (x, *arrays), key=slotted)
+    slots = slotted(key, arrays)
+    found = calls.library(type(x), GET, (x, *arrays), key=slots)
     items = key if type(key) is tuple else (key,)
     is_element = not found.ndim and not any([item is Ellipsis for item in items])
     if is_element and current().scalars == "numpy" and isinstance(found, ArrayState):
         return found._array()[()]
     return found
-
-
-def _slotted(key: Any, arrays: list[ArrayState]) -> Any:
-    """A key with slots for arrays of ours, which are collected."""
-    if type(key) is tuple:
-        return tuple([_slotted(item, arrays) for item in key])
-    if not isinstance(key, ArrayState):
-        return key
-    arrays.append(key)
-    return Slot(len(arrays) - 1)
 
 
 # ----------------------------------------------------------------------------- writing
@@ -234,7 +172,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         key = tuple(key)
     _common_device(x, key, "__setitem__")
     named = x._device.kind not in ("auto", "cpu")
-    key, basic = _normalised(_with_numbers(key), x._device if named else None)
+    key, basic = normalised(with_numbers(key), x._device if named else None)
     if named:
         _set_on_device(x, key, basic, value)
         return
@@ -249,7 +187,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         if _is_itself(view, value) or _store(view, value):
             return
     if isinstance(value, ArrayState):
-        graph.common_device((x._device, value._device), "__setitem__")
+        common_device((x._device, value._device), "__setitem__")
         value = value._array()
     elif isinstance(value, (list, tuple)):
         value = calls.as_operand(value) if _has_arrays(value) else value
@@ -391,18 +329,18 @@ def add_at(x: ArrayState, key: Any, value: Any, negative: bool) -> bool:
     if np.result_type(x.dtype, value if np.isscalar(value) else value.dtype) != x.dtype:
         return False
     device = _common_device(x, key, "at")
-    key, basic = _normalised(_with_numbers(key), x._device)
+    key, basic = normalised(with_numbers(key), x._device)
     if basic or device != x._device:
         return False
     if not isinstance(value, ArrayState):
         value = cls._of_host(np.array(value, x.dtype))
-    graph.common_device((x._device, value._device), "at")
+    common_device((x._device, value._device), "at")
     if negative:
         with config(scalars="array"):
             value = calls.elementwise(cls, NEGATIVE, (calls.cast(cls, value, x.dtype),))
     arrays: list[ArrayState] = []
-    slotted = _slotted(key, arrays)
-    changed = calls.library(cls, ADD_AT, (x, value, *arrays), key=slotted)
+    slots = slotted(key, arrays)
+    changed = calls.library(cls, ADD_AT, (x, value, *arrays), key=slots)
     if not _show_instead(x, changed):
         _assign(x, changed)
     return True
@@ -417,13 +355,13 @@ def _set_on_device(x: ArrayState, key: Any, basic: bool, value: Any) -> None:
         value = cls._of_host(np.array(host)) if host.ndim else number_of(cls, host)
     else:
         calls.warn_of_parts(value.dtype, x.dtype)
-    graph.common_device((x._device, value._device), "__setitem__")
+    common_device((x._device, value._device), "__setitem__")
     if not basic:
         if not _set_where(x, key, value):
             arrays: list[ArrayState] = []
-            slotted = _slotted(key, arrays)
-            if not _placed(x, value, arrays, slotted):
-                changed = calls.library(cls, PUT, (x, value, *arrays), key=slotted)
+            slots = slotted(key, arrays)
+            if not _placed(x, value, arrays, slots):
+                changed = calls.library(cls, PUT, (x, value, *arrays), key=slots)
                 if not _show_instead(x, changed):
                     _assign(x, changed)
         return

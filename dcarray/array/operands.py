@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..backends.registry import AUTO, Device
+from ..backends.registry import AUTO, Device, common_device
 from ..config import current
-from ..lazy import graph
 from .state import NUMBERS, ArrayState, of_host
 
 __all__ = ["as_host", "as_operand", "device_of", "spread", "spreads", "wrap"]
@@ -60,7 +59,7 @@ def _unwrapped(x: Any) -> Any:
 
 def device_of(operands: Sequence[Any], name: str) -> Device:
     """The label of a result of these operands."""
-    return graph.common_device(
+    return common_device(
         [x._device for x in operands if isinstance(x, ArrayState)], name
     )
 

@@ -44,8 +44,8 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.registry import common_device
 from ..config import current
-from ..lazy.graph import common_device
 from ..lazy.route import auto_devices
 from ..ops.contraction import MATMUL
 from ..ops.elementwise import (

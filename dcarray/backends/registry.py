@@ -5,15 +5,16 @@ from __future__ import annotations
 import operator
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..errors import DeviceError, UnsupportedError
+from ..errors import DeviceError, DeviceMismatchError, UnsupportedError
 from . import troubles
 from .base import Backend, DeviceProperties
 
 __all__ = [
+    "common_device",
     "AUTO",
     "CPU",
     "Device",
@@ -343,3 +344,23 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+def common_device(devices: Sequence[Device], name: str) -> Device:
+    """The label of a result: ``auto`` gives way to a named device.
+
+    Raises
+    ------
+    DeviceMismatchError
+        Two different named devices meet.
+    """
+    found = AUTO
+    for device in devices:
+        if device is not AUTO and device != AUTO:
+            if found is not AUTO and device != found:
+                raise DeviceMismatchError(
+                    f"{name}: got arrays on {found} and {device}; move one with "
+                    "to_device()"
+                )
+            found = device
+    return found

@@ -18,7 +18,6 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,7 +26,6 @@ from .. import native
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device
 from ..dtypes import DType
-from ..errors import DeviceMismatchError
 from ..layout import Layout, Shape, address_of
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
@@ -44,7 +42,6 @@ __all__ = [
     "Value",
     "View",
     "binding_of",
-    "common_device",
     "expr_of",
     "lock",
     "pending_readers",
@@ -427,26 +424,6 @@ def pending_readers(value: Value) -> list[Value]:
 def stored(buffer: Buffer, layout: Layout, dtype: DType, device: Device) -> Value:
     """A value for memory that exists."""
     return value_of(View.of(layout, dtype), device, None, 0, buffer)
-
-
-def common_device(devices: Sequence[Device], name: str) -> Device:
-    """The label of a result: ``auto`` gives way to a named device.
-
-    Raises
-    ------
-    DeviceMismatchError
-        Two different named devices meet.
-    """
-    found = AUTO
-    for device in devices:
-        if device is not AUTO and device != AUTO:
-            if found is not AUTO and device != found:
-                raise DeviceMismatchError(
-                    f"{name}: got arrays on {found} and {device}; move one with "
-                    "to_device()"
-                )
-            found = device
-    return found
 
 
 if hasattr(os, "register_at_fork"):
