@@ -11,7 +11,7 @@ cdef class Pool:
     cdef object __weakref__
     cdef public object _lock, _clear
     cdef public dict _shelves, _serving
-    cdef public long long _held, _returned, _hits
+    cdef public long long _held, _returned, _hits, _patience
     cdef public object _latest
 
     @cython.locals(shelf=Shelf)

@@ -116,6 +116,7 @@ class Pool:
         self._shelves: dict[int, Shelf] = {}  # by the size of their blocks
         self._serving: dict[int, Shelf] = {}  # by what is asked for
         self._returned = 0
+        self._patience = max(LARGE, keeps >> 6)  # bytes that come back between two looks
         self._latest = 0  # size of the block that came back last
         self._lock = threading.Lock()
         self._held = 0
@@ -145,7 +146,9 @@ class Pool:
     def rent_from(self, shelf: Shelf) -> tuple[Raw, int]:
         """The same, of one size.  Waits for no lock where there is an idle block."""
         settings = current()
-        if self._returned > LARGE:
+        if self._returned > LARGE and (
+            self._returned > self._patience or settings.pool_idle_limit
+        ):
             with self._lock:
                 self._keep_limits(settings)
         blocks, size = shelf.blocks, shelf.size

@@ -6,8 +6,8 @@ from .memory cimport Block
 from .streams cimport Streams
 
 cdef class Launcher(Starter):
-    cdef public object backend, function
-    cdef public unsigned long long entry, handle
+    cdef public object backend, function, handle
+    cdef public unsigned long long entry
     cdef public bint is_only
     cdef public list last
     cdef public bytes codes

@@ -84,6 +84,8 @@ def _pooled(
     if len(windows) == 1:
         windows, sources, size = [(1, 1, 1, 0), *windows], (1, *sources), (1, *size)
     taps, gap, step, left = windows[1]
+    if left < 0:
+        return None  # the first columns are in no window, and have no place in a row
     padded = max(left + sources[1], (size[1] - 1) * step + (taps - 1) * gap + 1)
     planes = x.shape[0] * x.shape[1]
     pieces, each = pieces_of(planes, x.size)
