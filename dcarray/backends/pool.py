@@ -116,7 +116,9 @@ class Pool:
         self._shelves: dict[int, Shelf] = {}  # by the size of their blocks
         self._serving: dict[int, Shelf] = {}  # by what is asked for
         self._returned = 0
-        self._patience = max(LARGE, keeps >> 6)  # bytes that come back between two looks
+        self._patience = max(
+            LARGE, keeps >> 6
+        )  # bytes that come back between two looks
         self._latest = 0  # size of the block that came back last
         self._lock = threading.Lock()
         self._held = 0
