@@ -67,8 +67,8 @@ def test_square_matrices(code: str, shape: tuple[int, ...]) -> None:
         same(dc.linalg.solve(x, put(v)), np.linalg.solve(a, v))
     same(dc.linalg.inv(x), np.linalg.inv(a))
     same(dc.linalg.slogdet(x), np.linalg.slogdet(a), 1e-3)
-    # Integers as they are: a tenth of them is a singular matrix at times, and what NumPy
-    # and others give for its determinant is rounding alone.
+    # Integers as they are: a tenth of them is singular at times, and what NumPy
+    # and others give for a determinant then is rounding alone.
     small = a if code == "i" else (a / 10).astype(a.dtype)
     same(dc.linalg.det(put(small)), np.linalg.det(small), 1e-2)
     same(dc.linalg.inv(x.mT), np.linalg.inv(a.mT))
