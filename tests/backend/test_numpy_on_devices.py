@@ -137,11 +137,15 @@ def test_padding_that_turns_what_it_mirrors(device: str) -> None:
     ],
 )
 def test_errors_of_numpy(device: str, call: Callable[[Any, Any], Any]) -> None:
-    with pytest.raises((IndexError, TypeError, ValueError, RuntimeError)) as wanted:
+    try:
         call(np, A.copy())
-    with dc.config(device=device), pytest.raises(type(wanted.value)) as got:
+    except (IndexError, TypeError, ValueError, RuntimeError) as error:
+        wanted = error
+    else:
+        pytest.skip("no error in this version of NumPy")
+    with dc.config(device=device), pytest.raises(type(wanted)) as got:
         call(dc, dc.asarray(A, device=device))
-    assert str(got.value) == str(wanted.value)
+    assert str(got.value) == str(wanted)
 
 
 KEYS = (
