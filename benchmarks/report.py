@@ -67,6 +67,7 @@ def report(
 ) -> int:
     """Measure, print and save; the exit status, 1 if a bar is missed."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
@@ -79,7 +80,7 @@ def report(
             status.update(row.what.strip())
             found.append(row)
             met = {True: "[green]yes[/]", False: "[red]NO[/]", None: ""}[row.met]
-            table.add_row(row.what, row.measured, row.bar, met)
+            table.add_row(*map(escape, (row.what, row.measured, row.bar)), met)
     shown = Console()
     if not shown.is_terminal:
         shown = Console(width=116)

@@ -54,6 +54,10 @@ def _do(options: argparse.Namespace) -> int:
         from .checking import check
 
         return check(options.files)
+    if options.command == "bench":
+        from .benching import bench
+
+        return bench(_root())
     if options.command == "tune":
         from .tuning import tune
 
@@ -133,6 +137,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     check.add_argument("files", metavar="FILE", nargs="+", help="a Python file")
     commands.add_parser("info", help="versions, processor, devices, engine, cache")
+    commands.add_parser(
+        "bench",
+        help="time a short set of work beside NumPy",
+        description="Time a short set of NumPy's work with NumPy and with dcarray, in "
+        "turn, and compare the results.",
+    )
     tune = commands.add_parser(
         "tune",
         help="measure the devices, so that work goes where it ends first",

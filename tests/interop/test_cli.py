@@ -9,6 +9,7 @@ import pytest
 
 import dcarray
 from dcarray.cli import main
+from dcarray.cli.benching import WORK, bench
 from dcarray.demo import PROGRAMS, compare, examples_folder
 
 
@@ -31,6 +32,21 @@ def test_nonsense_ends_with_status_2(
         main(arguments)
     assert stop.value.code == 2
     assert "usage: dcarray" in capsys.readouterr().err
+
+
+def test_bench_compares_with_numpy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench(dcarray, side=64) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("the same bits") == len(WORK)
+
+
+def test_bench_tells_other_bits(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = {"x": lambda module, x: x + (module is np)}
+    monkeypatch.setattr("dcarray.cli.benching.WORK", other)
+    assert bench(dcarray, side=64) == 1
+    assert "OTHER BITS" in capsys.readouterr().out
 
 
 def test_every_example_is_in_the_demo() -> None:
