@@ -26,7 +26,7 @@ from ..ops.spec import Op, Signature
 from . import export
 from .choice import needs_numpy
 from .library import library
-from .operands import as_host, as_operand, device_of, spread, wrap
+from .operands import as_host, as_operand, device_of, spreads, wrap
 from .quick import SCALARS, finish, record_quickly
 from .state import ArrayState, check_dtype, is_foreign
 
@@ -168,7 +168,7 @@ def _quickly(cls: type[Array], op: Op, operands: Sequence[Any]) -> Any:
             return None
     if not any(type(x) is cls for x in operands):
         return None
-    if hosts is not None and not (len(hosts) == 2 and spread(hosts, below)):
+    if hosts is not None and not (len(hosts) == 2 and spreads(hosts, below)):
         return wrap(cls, op.numpy(*hosts))
     return record_quickly(op, *operands)
 

@@ -16,6 +16,7 @@ from ..layout import dense_strides
 from ..lazy import errstate
 from ..ops.elementwise import ABSOLUTE, MULTIPLY, POWER, SQUARE
 from ..ops.spec import Op
+from .operands import spreads
 from .state import NUMBERS, ArrayState, is_foreign, is_writeable
 
 __all__ = ["CHOOSY", "is_choosy", "needs_numpy", "runs_at_once"]
@@ -70,22 +71,9 @@ def needs_numpy(
             small = False
         if not _is_aligned(x):
             return True
-    if small and below and not _spread(arrays, below):
+    if small and below and not spreads(arrays, below):
         return True
     return _pointless(operands, outs)
-
-
-def _spread(arrays: Sequence[ArrayState], below: int) -> bool:
-    """Whether small arrays make a large result."""
-    if math.prod([x.size for x in arrays]) < below:
-        return False
-    shape = arrays[0].shape
-    if all([x.shape == shape for x in arrays]):
-        return False
-    try:
-        return math.prod(np.broadcast_shapes(*[x.shape for x in arrays])) >= below
-    except ValueError:  # NumPy says it in its own words
-        return False
 
 
 def runs_at_once(op: Op, operands: Sequence[Any], device: Device) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ from ..backends.registry import AUTO, Device, common_device
 from ..config import current
 from .state import NUMBERS, ArrayState, of_host
 
-__all__ = ["as_host", "as_operand", "device_of", "spread", "spreads", "wrap"]
+__all__ = ["as_host", "as_operand", "device_of", "spreads", "wrap"]
 
 _ndarray, _generic = np.ndarray, np.generic
 
@@ -68,17 +69,15 @@ def as_host(x: Any) -> Any:
     return x._array() if isinstance(x, ArrayState) else x
 
 
-def spreads(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], limit: int) -> bool:
-    """Whether small arrays make a large result, as a row and a column do."""
-    if a.size * b.size < limit or a.shape == b.shape:
+def spreads(operands: Sequence[Any], limit: int) -> bool:
+    """Whether small arrays make a large result, as a row and a column do.
+
+    Numbers among the operands change nothing.
+    """
+    shapes = [x.shape for x in operands if hasattr(x, "shape")]
+    if math.prod([math.prod(shape) for shape in shapes]) < limit:
         return False
     try:
-        return np.broadcast(a, b).size >= limit
+        return math.prod(np.broadcast_shapes(*shapes)) >= limit
     except ValueError:  # NumPy says it in its own words
         return False
-
-
-def spread(hosts: Sequence[Any], limit: int) -> bool:
-    """The same of two operands, which may be numbers."""
-    a, b = hosts
-    return type(a) is _ndarray is type(b) and spreads(a, b, limit)

@@ -177,7 +177,7 @@ def _small(x: ArrayState, a: Any, other: Any, limit: int) -> Any:
         if b is None:
             b = y._settled()
         if b is not None and b.size < limit:
-            if a.size * b.size >= limit and spreads(a, b, limit):
+            if a.size * b.size >= limit and spreads((a, b), limit):
                 return None
             return b
     return None

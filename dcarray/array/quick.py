@@ -24,7 +24,7 @@ from ..ops.elementwise import CAST, POWER
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
 from .choice import is_choosy
-from .operands import spread, wrap
+from .operands import spreads, wrap
 from .state import ArrayState, check_dtype, of_host, showing
 
 __all__ = [
@@ -67,6 +67,7 @@ def at_once(cls: type[Array], function: Any, operands: tuple[Any, ...]) -> Any:
     limit = current().eager_below
     device: Any = None
     hosts: list[Any] = []
+    count = 1
     for x in operands:
         kind = type(x)
         if kind is cls:
@@ -79,11 +80,12 @@ def at_once(cls: type[Array], function: Any, operands: tuple[Any, ...]) -> Any:
                     return None
                 device = array._device
             hosts.append(host)
+            count *= host.size
         elif kind is float or kind is int:
             hosts.append(x)
         else:
             return None
-    if len(hosts) == 2 and spread(hosts, limit):
+    if count >= limit and spreads(hosts, limit):
         return None
     result = function(*hosts)
     if type(result) is _ndarray and device is not None:

@@ -3,8 +3,7 @@ cimport cython
 from ..config cimport current
 from .graph cimport Expr, Value
 
-@cython.locals(expr=Expr, nodes=cython.longlong, held=cython.longlong)
+@cython.locals(expr=Expr, nodes=cython.longlong, held=cython.longlong, bounds=tuple)
 cpdef bint within_bounds(Value value)
 
-cdef object _settings
-cdef long long _nodes, _held
+cdef tuple _bounds

@@ -20,12 +20,12 @@ def within_bounds(value: Value) -> bool:
     expr = value.expr
     if expr is None:
         return True
-    global _settings, _nodes, _held
-    settings = current()
-    if settings is not _settings:
-        _nodes, _held = settings.max_group_nodes, settings.max_pending_bytes
-        _settings = settings
-    nodes, held = _nodes, _held
+    global _bounds
+    settings, bounds = current(), _bounds
+    if bounds[0] is not settings:
+        bounds = (settings, settings.max_group_nodes, settings.max_pending_bytes)
+        _bounds = bounds
+    nodes, held = bounds[1], bounds[2]
     if expr.nodes <= nodes and expr.held <= held:
         return True
     with lock:
@@ -34,9 +34,8 @@ def within_bounds(value: Value) -> bool:
     return expr.nodes <= nodes - nodes // 8 and expr.held <= held - held // 8
 
 
-_settings: Settings | None = None
-_nodes = _held = 0
-"""The bounds of the settings that were last in force."""
+_bounds: tuple[Settings | None, int, int] = (None, 0, 0)
+"""Settings that were in force, and theirs; one object: other threads have others."""
 
 
 def _count_again(root: Expr) -> None:

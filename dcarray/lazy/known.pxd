@@ -16,12 +16,12 @@ cdef Found _found(plan, leaves, scalars, stored, values)
     expr=Expr, found=Found, inner=Expr, form=Form, value=Value, read=Value, leaves=list,
     scalars=list, values=list, counts=list, key=list, others=dict, stack=list,
     sources=tuple, views=tuple, waits=bint, mark=cython.longlong, place=Py_ssize_t,
-    slot=Py_ssize_t, readers=list, outputs=list, whole=tuple,
+    slot=Py_ssize_t, readers=list, outputs=list, whole=tuple, bounds=tuple,
 )
 cpdef Found find(Value root, view, ending=*, into=*)
 
 cdef Found _alone(Value root, Form form, tuple sources)
-cdef object _PENDING, _settings
-cdef Py_ssize_t _nodes, _inputs
+cdef object _PENDING
+cdef tuple _bounds
 cdef long long _walks
 cdef dict _plans

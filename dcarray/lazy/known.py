@@ -116,7 +116,7 @@ def find(
         found = _alone(root, expr.form, expr.sources)
         if found is not None:
             return found
-    global _walks, _settings, _nodes, _inputs
+    global _walks, _bounds
     _walks += 1
     mark = _walks
     leaves: list[Value] = []
@@ -200,11 +200,11 @@ def find(
                     slot = others[name] = -len(leaves)
                 key.append(slot)
     if len(values) > 1 or len(leaves) > 3:
-        settings = current()
-        if settings is not _settings:
-            _nodes, _inputs = settings.max_group_nodes, settings.max_group_inputs
-            _settings = settings
-        if len(values) > _nodes + 1 or len(leaves) > _inputs:
+        settings, bounds = current(), _bounds
+        if bounds[0] is not settings:
+            bounds = (settings, settings.max_group_nodes, settings.max_group_inputs)
+            _bounds = bounds
+        if len(values) > bounds[1] + 1 or len(leaves) > bounds[2]:
             return None
     outputs = [root] if ending is None else []
     for slot in range(len(values)):
@@ -253,6 +253,5 @@ def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
 _PENDING = State.PENDING
 _walks = 0
 
-_settings: Settings | None = None
-_nodes = _inputs = 0
-"""The bounds of the settings that were last in force."""
+_bounds: tuple[Settings | None, int, int] = (None, 0, 0)
+"""Settings that were in force, and theirs; one object: other threads have others."""

@@ -9,9 +9,9 @@ from .ready cimport Ready
 @cython.locals(value=Value)
 cpdef begin(values)
 
-@cython.locals(found=Found, plan=Plan, ready=Ready, value=Value, buffers=list, place=Py_ssize_t)
+@cython.locals(found=Found, plan=Plan, ready=Ready, value=Value, buffers=list, place=Py_ssize_t, known=tuple)
 cpdef run(group, device, into=*, accumulator=*)
 
-cdef object _RUNNING, _STORED, _settings
-cdef bint _validates
+cdef object _RUNNING, _STORED
+cdef tuple _known
 cdef Py_ssize_t _waiting

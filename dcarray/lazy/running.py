@@ -36,9 +36,9 @@ _waiting = 0
 
 _RUNNING, _STORED = State.RUNNING, State.STORED
 
-_settings: Settings | None = None
-_validates = False
-"""The settings that were last in force, and what they say."""
+_known: tuple[Settings | None, bool] = (None, False)
+"""Settings that were in force, and whether they validate; one object, for other threads
+have others."""
 
 
 def begin(values: Sequence[Value]) -> None:
@@ -91,7 +91,7 @@ def run(
     DeviceError
         No device could do it, or falling back is not allowed.
     """
-    global _settings, _validates
+    global _known
     values = group.stored
     if type(group) is Group:
         _run(group, values, device, into, accumulator)
@@ -109,11 +109,10 @@ def run(
     ready = plan.ready.get(home)
     if ready is None and device.is_named and not collectors:
         ready = _prepared(plan, home)
-    settings = current()
-    if settings is not _settings:
-        _validates = bool(settings.validate)
-        _settings = settings
-    if ready is not None and not collectors and not _validates:
+    settings, known = current(), _known
+    if known[0] is not settings:
+        known = _known = (settings, bool(settings.validate))
+    if ready is not None and not collectors and not known[1]:
         try:
             buffers = ready.run(found, into)
         except Exception as error:

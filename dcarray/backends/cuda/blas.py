@@ -7,7 +7,6 @@ to be captured.
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -24,9 +23,8 @@ from ..base import Start
 from ..grid.views import GridView
 from . import vectors
 from .calling import Call, Prepared
-from .driver import runtime
 from .mapped import copied
-from .products import BIAS, PLAIN, RELU, Products
+from .products import BIAS, PLAIN, RELU, Products, loaded
 from .stacks import ALIGNED, INT, NOT_TURNED, Matrix, alignment, matrix_of, places
 
 if TYPE_CHECKING:
@@ -340,13 +338,8 @@ def _factors(scale: str) -> tuple[Any, Any]:
 @cache
 def _library() -> Any:
     """CuPy's own cuBLAS; None where it is not to be found."""
-    from cupy.cuda import cublas  # noqa: F401 - which loads it
-
-    major = runtime().runtimeGetVersion() // 1000
-    name = f"cublas64_{major}.dll" if os.name == "nt" else f"libcublas.so.{major}"
-    try:
-        library = ctypes.CDLL(name)
-    except OSError:
+    library = loaded("cublas")
+    if library is None:
         return None
     library.cublasCreate_v2.argtypes = (ctypes.c_void_p,)
     library.cublasSetStream_v2.argtypes = (ctypes.c_void_p, ctypes.c_void_p)

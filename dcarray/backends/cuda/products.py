@@ -23,7 +23,7 @@ from .stacks import ALIGNED, Matrix
 if TYPE_CHECKING:
     from .backend import CudaBackend
 
-__all__ = ["BIAS", "PLAIN", "RELU", "Products"]
+__all__ = ["BIAS", "PLAIN", "RELU", "Products", "loaded"]
 
 _POINTER, _SIZE = ctypes.c_void_p, ctypes.c_size_t
 _INT, _LONG = ctypes.c_int32, ctypes.c_int64
@@ -227,10 +227,15 @@ def _at(thing: Any) -> int:
 @cache
 def _library() -> Any:
     """CuPy's own cuBLASLt; None where it is not to be found."""
-    from cupy.cuda import cublas  # noqa: F401 - which loads it
+    return loaded("cublasLt")
+
+
+def loaded(stem: str) -> Any:
+    """One of the libraries that CuPy brings with cuBLAS; None where it is not there."""
+    from cupy.cuda import cublas  # noqa: F401 - which loads them
 
     major = runtime().runtimeGetVersion() // 1000
-    name = f"cublasLt64_{major}.dll" if os.name == "nt" else f"libcublasLt.so.{major}"
+    name = f"{stem}64_{major}.dll" if os.name == "nt" else f"lib{stem}.so.{major}"
     try:
         return ctypes.CDLL(name)
     except OSError:
