@@ -103,7 +103,7 @@ cdef extern from *:
                     default: break;
                 }
             }
-            at = (at + size - 1) & ~(size - 1);
+            while (at & (size - 1)) room[at++] = 0;
             memcpy(room + at, value.c, (size_t)size);
             at += size;
         }

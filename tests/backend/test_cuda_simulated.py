@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import struct
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dcarray as dc
+from dcarray.backends.cuda.functions import Launcher
+from dcarray.backends.cuda.streams import Streams
 from dcarray.backends.registry import backend_for, counted
 from dcarray.errors import CompileError
 from dcarray.testing import SimulatedDevice
@@ -404,3 +409,38 @@ def test_the_interface_of_cuda(runtime: Runtime) -> None:
     assert not x._is_shared()
     for other in (dc.ones(3), dc.ones(3, device="cpu")):
         assert not hasattr(other, "__cuda_array_interface__")
+
+
+# --------------------------------------------------------------------------- launches
+def test_the_driver_gets_arguments_as_c_has_them() -> None:
+    """Compiled, by a call in C; from the sources, by the function that packs them."""
+    codes = "QQfdbHi"
+    seen: list[tuple[int, tuple[int, ...], int, bytes]] = []
+    word = ctypes.c_uint
+    kind = ctypes.CFUNCTYPE(
+        *(ctypes.c_int, ctypes.c_void_p, *[word] * 7, ctypes.c_void_p, ctypes.c_void_p),
+        ctypes.POINTER(ctypes.c_void_p),
+    )
+
+    def driver(function: Any, *rest: Any) -> int:
+        *sizes, _, stream, _, extra = rest
+        size = ctypes.cast(extra[3], ctypes.POINTER(ctypes.c_size_t))[0]
+        room = ctypes.string_at(extra[1], size)
+        seen.append((function, tuple(sizes), stream or 0, room))
+        return 0
+
+    def packed(_: Any, sizes: Any, stream: int, given: Any) -> bool:
+        seen.append((7, sizes, stream, struct.pack("@" + codes, *given)))
+        return True
+
+    entry = kind(driver)
+    function = SimpleNamespace(handle=7, codes=codes.encode(), writes=())
+    function.launched = packed
+    home = SimpleNamespace(_is_only=True, streams=Streams(DEVICE, lambda: None))
+    home.entry = ctypes.cast(entry, ctypes.c_void_p).value
+    starter: Any = Launcher(home, pytest.fail, function, (1, 2, 3, 4, 5, 6), [-9])  # type: ignore[arg-type]
+    memories = [SimpleNamespace(pointer=2**40), SimpleNamespace(pointer=2**63)]
+    numbers = (np.float32(1.1), 2.1, -3, np.uint16(65535))
+    starter(memories, numbers)
+    wanted = struct.pack("@" + codes, 2**40, 2**63, *numbers, -9)
+    assert seen == [(7, (1, 2, 3, 4, 5, 6), 0, wanted)]

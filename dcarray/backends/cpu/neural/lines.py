@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,23 @@ def _declared(vector: str, length: int, size: int, fused: bool) -> list[str]:
 
 
 # --------------------------------------------------------------------------------- sums
+def _opening(name: str, pointers: Sequence[str], size: str) -> list[str]:
+    """A function up to its loop over panels, with those of x and of the weights."""
+    given = dict.fromkeys(pointers, "ptr")
+    given |= dict.fromkeys(("many", "count", "panels", "step"), "i64")
+    return [
+        f"define void @dcarray_{name}(ptr %words) {{",
+        "entry:",
+        *words(given),
+        f"%panel.size = mul i64 {size}",
+        *_loop("panel", "entry", "spots.end", "%panels", "done"),
+        "%w.skip = mul i64 %panel, %panel.size",
+        address("%w.panel", "%w", "%w.skip"),
+        *_entry("x.shift", "%from", "%panel"),
+        address("%x.panel", "%x", "%x.shift"),
+    ]
+
+
 def sums_text(number: str, fused: bool, outs: int) -> str:
     """The text of ``void dcarray_sums(ptr words)``.
 
@@ -106,18 +123,8 @@ def sums_text(number: str, fused: bool, outs: int) -> str:
     row = outs * size
     tile = [(i, v) for i in range(SPOTS) for v in range(outs)]
     names = ("x", "w", "y", "places", "targets", "terms", "from", "to")
-    given = dict.fromkeys(names, "ptr")
-    given |= dict.fromkeys(("many", "count", "panels", "step"), "i64")
     text = [
-        "define void @dcarray_sums(ptr %words) {",
-        "entry:",
-        *words(given),
-        f"%panel.size = mul i64 %count, {row}",
-        *_loop("panel", "entry", "spots.end", "%panels", "done"),
-        "%w.skip = mul i64 %panel, %panel.size",
-        address("%w.panel", "%w", "%w.skip"),
-        *_entry("x.shift", "%from", "%panel"),
-        address("%x.panel", "%x", "%x.shift"),
+        *_opening("sums", names, f"%count, {row}"),
         *_entry("y.shift", "%to", "%panel"),
         address("%y.panel", "%y", "%y.shift"),
         *_loop("spot", "panel.body", "spot.end", "%many", "spots.end"),
@@ -207,18 +214,8 @@ def dots_text(number: str, fused: bool, outs: int) -> str:
     vector, bits = f"<{length} x {number}>", f"<{length} x i{8 * size}>"
     tile = [(i, v) for i in range(SPOTS) for v in range(outs)]
     names = ("x", "g", "w", "rows", "places", "targets", "masks", "from", "to")
-    given = dict.fromkeys(names, "ptr")
-    given |= dict.fromkeys(("many", "count", "panels", "step"), "i64")
     text = [
-        "define void @dcarray_dots(ptr %words) {",
-        "entry:",
-        *words(given),
-        f"%panel.size = mul i64 %many, {8 * outs}",
-        *_loop("panel", "entry", "spots.end", "%panels", "done"),
-        "%w.skip = mul i64 %panel, %panel.size",
-        address("%w.panel", "%w", "%w.skip"),
-        *_entry("x.shift", "%from", "%panel"),
-        address("%x.panel", "%x", "%x.shift"),
+        *_opening("dots", names, f"%many, {8 * outs}"),
         *_entry("g.shift", "%to", "%panel"),
         address("%g0", "%g", "%g.shift"),
         *[address(f"%g{v}", f"%g{v - 1}", "%step") for v in range(1, outs)],
