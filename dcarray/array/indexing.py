@@ -10,7 +10,7 @@ from ..backends.registry import Device, common_device
 from ..config import config, current
 from ..dtypes import is_recordable
 from ..layout import Layout, address_of, broadcast_shapes, broadcast_strides
-from ..lazy import execute, placing, squares
+from ..lazy import execute, placing, route, squares
 from ..lazy.graph import Read
 from ..lazy.record import record
 from ..ops.elementwise import CAST, NEGATIVE, WHERE
@@ -21,7 +21,7 @@ from .kept import basic_view, copied, number_of, sliced
 from .keys import normalised, slotted, with_numbers
 from .library import oracle
 from .operands import wrap
-from .state import ArrayState, is_writeable
+from .state import ArrayState, is_foreign, is_writeable
 from .updating import assigned
 
 __all__ = ["add_at", "get_item", "set_item"]
@@ -63,7 +63,11 @@ def get_item(x: ArrayState, key: Any) -> Any:
         return _gather(x, key)
     if basic and host is None:
         view = basic_view(x, key)
-        if view.size < current().eager_below and x._device.kind in ("auto", "cpu"):
+        if (
+            view.size < current().eager_below
+            and x._device.kind in ("auto", "cpu")
+            and not _is_far(x)
+        ):
             # Small work is done at once, and needs the elements: the whole value runs.
             x._array()
             return get_item(x, key)
@@ -127,10 +131,22 @@ def _is_basic(key: Any) -> bool:
 def _element(x: ArrayState, view: ArrayState) -> Any:
     """One element, as a copy: later writes do not change it."""
     if x._device.kind in ("auto", "cpu"):
+        if route.far_home(view._bind().value) is not None:
+            view = copied(view)
         return calls.wrap(type(x), view._array()[()], x._device)
     if current().scalars == "numpy":
         return view._array()[()]
     return copied(view)
+
+
+def _is_far(x: ArrayState) -> bool:
+    """Whether a device alone has an ``auto`` array, which should stay there.  Runs
+    what is pending."""
+    if len(route.auto_devices) < 2:
+        return False
+    value = x._bind().value
+    execute.evaluate((value,))
+    return route.far_home(value) is not None
 
 
 def _gather(x: ArrayState, key: Any) -> Any:
@@ -151,8 +167,17 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         raise ValueError("assignment destination is read-only")
     host = x._host
     if host is None:
-        if x._device.is_named and _is_basic(key) and assigned(x, key, value):
-            return
+        if _is_basic(key):
+            if x._device.is_named:
+                if assigned(x, key, value):
+                    return
+            elif _is_far(x):
+                if is_foreign(value) and is_recordable(value.dtype):
+                    value = type(x)._of_host(value.copy())
+                if isinstance(value, ArrayState):
+                    value._read()  # known to the graph: it is going there
+                if assigned(x, key, value):
+                    return
     elif _is_simple(key):
         # The short way: NumPy on the memory that is there.
         kind = type(value)

@@ -46,6 +46,7 @@ import numpy as np
 
 from ..backends.registry import common_device
 from ..config import current
+from ..lazy.joining import may_join
 from ..lazy.route import auto_devices
 from ..ops.contraction import MATMUL
 from ..ops.elementwise import (
@@ -397,7 +398,7 @@ class Operators(ArrayState):
                 b is not None
                 and other._device is self._device
                 and len(auto_devices) == 1
-                and (a.size < MATRIX or a.dtype.char in "fdFD")
+                and (a.size < MATRIX or (a.dtype.char in "fdFD" and not may_join()))
             ):
                 return _wrapped(self, matmul(a, b))
         if _refuses(other):
