@@ -149,6 +149,18 @@ def test_vectors(raw: Raw, shape: tuple[int, int]) -> None:
         np.testing.assert_allclose(got, row @ matrix, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("length", [1, 31, 32, 257, 5000])
+def test_two_vectors(raw: Raw, length: int) -> None:
+    host = RNG.standard_normal((length, 3)).astype("f8")
+    a = put(raw, host)
+    one, other = a.through(lambda x: x[:, 1]), a.through(lambda x: x[::-1, 2])
+    found = vectors.dot(raw, one, other)
+    assert found is not None and found.shape == ()
+    np.testing.assert_allclose(get(found), host[:, 1] @ host[::-1, 2], rtol=1e-12)
+    long = a.through(lambda x: np.broadcast_to(x[0, 0], (vectors.MOST_OF_ONE + 1,)))
+    assert vectors.dot(raw, long, long) is None
+
+
 @pytest.mark.parametrize("code", ["f4", "f8"])
 @pytest.mark.parametrize("is_held", [False, True])
 def test_normal_numbers(
