@@ -16,6 +16,7 @@ import numpy as np
 
 from ....ops.neural.windows import at
 from ..threads import available_threads
+from ..wholes.radix import rented
 from .columns import (
     HostArray,
     Sizes,
@@ -153,11 +154,9 @@ def _result(
     batch: int, channels: int, size: Sizes, dtype: np.dtype[Any], channels_last: bool
 ) -> tuple[HostArray, HostArray]:
     """A new array, and the same with the channels before the positions."""
-    if channels_last:
-        made = np.empty((batch, *size, channels), dtype)
-        return made, np.moveaxis(made, -1, 1)
-    made = np.empty((batch, channels, *size), dtype)
-    return made, made
+    shape = (batch, *size, channels) if channels_last else (batch, channels, *size)
+    made = rented(math.prod(shape), dtype).reshape(shape)
+    return made, _first(made, channels_last)
 
 
 def _convolve(

@@ -16,7 +16,7 @@ from ..engine import data_address
 from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles, scratch
 from .linewise import FEW, JOBS
-from .micro import PLACES, Micro, micro
+from .micro import Micro, micro
 
 __all__ = [
     "convolve",
@@ -44,7 +44,7 @@ LEAST = 1 << 21
 def tiles_for(dtype: np.dtype[Any], width: int, groups: int) -> Micro | None:
     """The machine code that suits so many channels of the result in each group, if any
     does: BLAS takes few of them in one group, but is slow with small matrices."""
-    return None if width <= FEW and groups == 1 else micro(dtype)
+    return None if width <= FEW and groups == 1 else micro(dtype, width)
 
 
 @functools.lru_cache(512)
@@ -58,11 +58,15 @@ def offsets(lengths: Sizes, steps: Sizes, multiple: int = 1) -> HostArray:
     return np.concatenate([found, np.repeat(found[-1:], missing)])
 
 
-@functools.lru_cache(512)
-def _is_dense(lengths: Sizes, steps: Sizes, item: int) -> bool:
-    """Whether such elements lie side by side."""
-    found = offsets(lengths, steps)
-    return bool((found == np.arange(len(found)) * item).all())
+def _run(lengths: Sizes, steps: Sizes, item: int) -> int:
+    """How many elements of a box lie side by side, run after run."""
+    found = 1
+    for length, step in zip(reversed(lengths), reversed(steps), strict=True):
+        if length > 1:
+            if step != found * item:
+                break
+            found *= length
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def _move(
         [
             *(data_address(far.array), data_address(near), data_address(table)),
             *(len(table), lanes, each, far.step, near.strides[0]),
-            _is_dense(far.lengths, far.steps, item),
+            _run(far.lengths, far.steps, item),
         ],
         np.int64,
     )
@@ -167,7 +171,7 @@ def convolve(
         places = offsets(
             (len(tile.images), *map(len, tile.positions)),
             (images, *_scaled(steps, window.stride)),
-            PLACES,
+            micro.places,
         )
         terms = _terms(
             (per_group, *window.kernel),
@@ -299,7 +303,7 @@ def weight_sums(
     width = gradient.shape[1] // groups
     panels = _panels(width, micro)
     rows = per_group * window.taps
-    shape = (groups * panels, -(-rows // PLACES) * PLACES, micro.lanes)
+    shape = (groups * panels, -(-rows // micro.places) * micro.places, micro.lanes)
     sums = scratch(shape, x.dtype)
     total: HostArray | None = None
     begun = 0
@@ -309,7 +313,7 @@ def weight_sums(
         places = offsets(
             (per_group, *window.kernel),
             (channel, *_scaled(steps, window.dilation)),
-            PLACES,
+            micro.places,
         )
         terms = offsets(
             (len(tile.images), *map(len, tile.positions)),

@@ -17,9 +17,12 @@ import numpy as np
 
 from ....config import current
 from ..engine import engine
-from .micro import BYTES, address, multiply_add, words
+from .spelling import address, fused_declared, multiply_add, words
 
 __all__ = ["SPOTS", "Lines", "dots_text", "lines", "sums_text"]
+
+BYTES = 32
+"""Bytes of a vector."""
 
 SPOTS = 6
 """Vectors of positions, or weights, that are worked on at once."""
@@ -82,13 +85,6 @@ def _entry(name: str, table: str, index: str) -> list[str]:
         f"%{name}.at = getelementptr i64, ptr {table}, i64 {index}",
         f"%{name} = load i64, ptr %{name}.at",
     ]
-
-
-def _declared(vector: str, length: int, size: int, fused: bool) -> list[str]:
-    three = ", ".join([vector] * 3)
-    if fused:
-        return [f"declare {vector} @llvm.fma.v{length}f{8 * size}({three})"]
-    return []
 
 
 # --------------------------------------------------------------------------------- sums
@@ -186,7 +182,7 @@ def sums_text(number: str, fused: bool, outs: int) -> str:
         "done:",
         "ret void",
         "}",
-        *_declared(vector, length, size, fused),
+        *fused_declared(vector, fused),
     ]
     return "\n".join(text) + "\n"
 
@@ -279,7 +275,7 @@ def dots_text(number: str, fused: bool, outs: int) -> str:
         "done:",
         "ret void",
         "}",
-        *_declared(vector, length, size, fused),
+        *fused_declared(vector, fused),
         f"declare double @llvm.vector.reduce.fadd.v{length}f64(double, {wide})",
     ]
     return "\n".join(text) + "\n"

@@ -16,7 +16,7 @@ import numpy as np
 from ..threads import available_threads, run_slices
 from .columns import HostArray, Tile, Window, Workspace, scratch
 from .direct import convolve, multiply, offsets, packed_weights, scatter
-from .micro import PLACES, Micro
+from .micro import Micro
 
 __all__ = ["convolve_squares", "squares_suit"]
 
@@ -151,7 +151,7 @@ def _products(
     """Results of (2, 2, panels, squares, lanes)."""
     channels, item = seen.shape[-1], seen.itemsize
     count = seen.size // (16 * channels)
-    places = offsets((count,), (channels * item,), PLACES)
+    places = offsets((count,), (channels * item,), micro.places)
     terms = offsets((channels,), (item,))
     panels = len(weights) // 16
     sums = workspace.array("sums", (16 * panels, len(places), micro.lanes))
