@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..threads import available_threads, run_slices
+from ..wholes.radix import rented
 from .blas import one_blas_thread
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
 from .direct import store_weights, tiles_for, weight_sums
@@ -21,6 +22,9 @@ __all__ = ["convolution_weight_gradient"]
 
 MOST_ROWS = 1024
 """Rows of columns (channels × taps) that one slice sums."""
+
+FEW_ROWS = 256
+"""Rows of a slice for which it is still worth to gather the gradient."""
 
 SUMS = 16
 """Sums made side by side; their number does not depend on the threads either."""
@@ -71,7 +75,7 @@ def _directly(
     """The whole gradient through `direct`."""
     width, per_group = gradient.shape[1] // groups, x.shape[1] // groups
     shape = (groups * width, per_group, *window.kernel)
-    found = np.empty(shape, x.dtype)
+    found = rented(math.prod(shape), x.dtype).reshape(shape)
     weights = found.reshape(groups, width, *shape[1:])
     span = per_group * math.prod(window.stride) + width
     parts, jobs = _jobs(x, gradient, window, groups, span)
@@ -161,6 +165,9 @@ def _jobs(
     per_group, taps = x.shape[1] // groups, window.taps
     some_groups = max(1, min(groups, MOST_ROWS // (per_group * taps)))
     some = max(1, min(per_group, MOST_ROWS // taps))
+    fewer = max(FEW_ROWS // taps, -(-per_group // SUMS))
+    if column and 0 < fewer < some and per_group > fewer * SUMS // 2:
+        some = fewer  # so many parts that none needs several sums
     parts = [
         (range(g, min(groups, g + some_groups)), range(c, min(per_group, c + some)))
         for g in range(0, groups, some_groups)
