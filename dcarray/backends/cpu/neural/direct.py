@@ -20,6 +20,7 @@ from .micro import Micro, micro
 
 __all__ = [
     "convolve",
+    "gather",
     "multiply",
     "offsets",
     "packed_weights",
@@ -262,11 +263,19 @@ def _spread(
         _move(micro.scatter, micro, far, near, lanes, micro.lanes)
 
 
-def scatter(micro: Micro, sums: HostArray, y: HostArray) -> None:
+def gather(micro: Micro, x: HostArray, panels: HostArray) -> None:
+    """Read (images, channels, \\*positions) as panels: (panels, places, lanes)."""
+    _move(micro.gather, micro, _whole(x), panels, x.shape[1], micro.lanes)
+
+
+def scatter(micro: Micro, panels: HostArray, y: HostArray) -> None:
     """Store panels of (panels, places, lanes) in (images, channels, \\*positions)."""
-    lengths, steps = [(a[0], *a[2:]) for a in (y.shape, y.strides)]
-    far = _Side(y, y.strides[1], lengths, steps)
-    _move(micro.scatter, micro, far, sums, y.shape[1], micro.lanes)
+    _move(micro.scatter, micro, _whole(y), panels, y.shape[1], micro.lanes)
+
+
+def _whole(x: HostArray) -> _Side:
+    lengths, steps = [(a[0], *a[2:]) for a in (x.shape, x.strides)]
+    return _Side(x, x.strides[1], lengths, steps)
 
 
 # ------------------------------------------------------------------- weights' gradient

@@ -21,6 +21,7 @@ import numpy as np
 
 from ....config import current
 from ..engine import Engine, engine
+from .combining import FORMS, combine_text
 from .moves import moves_text
 from .spelling import address, fused_declared, multiply_add, words
 
@@ -37,15 +38,23 @@ class Micro:
         Lanes of a panel.
     places : int
         Places of a tile.
+    vector : int
+        Lanes of a vector.
     tiles, gather, scatter : callable
         See `tiles_text` and `moves_text`.
+    weights, operand, result : callable
+        See `combine_text`.
     """
 
     lanes: int
     places: int
+    vector: int
     tiles: Callable[[int], None]
     gather: Callable[[int], None]
     scatter: Callable[[int], None]
+    weights: Callable[[int], None]
+    operand: Callable[[int], None]
+    result: Callable[[int], None]
 
 
 def micro(dtype: np.dtype[Any], width: int) -> Micro | None:
@@ -87,12 +96,14 @@ def _built(dtype: np.dtype[Any], vectors: int) -> Micro | None:
         "gather": moves_text(number, length, vectors, gather=True),
         "scatter": moves_text(number, length, vectors, gather=False),
     }
+    texts |= {form: combine_text(number, length, form) for form in FORMS}
     found: dict[str, Any] = {}
     for name, text in texts.items():
-        kernel = machine.kernel(text, f"dcarray_{name}", f"convolution {name}")
+        symbol = "dcarray_combine" if name in FORMS else f"dcarray_{name}"
+        kernel = machine.kernel(text, symbol, f"convolution {name}")
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(kernel.address)
         found[name] = function
-    return Micro(vectors * length, places, **found)
+    return Micro(vectors * length, places, length, **found)
 
 
 # -------------------------------------------------------------------------------- tiles
