@@ -368,26 +368,27 @@ def _collect(
 
 
 def store_weights(
-    micro: Micro, sums: list[HostArray], panel: int, w: HostArray
+    micro: Micro, sums: list[HostArray], panels: range, w: HostArray
 ) -> None:
-    """Store one panel of sums as `weight_sums` returns them, added in float64.
+    """Store some panels of a group of sums as `weight_sums` returns them, added in
+    float64.
 
     Parameters
     ----------
     micro : Micro
     sums : list of ndarray
-    panel : int
+    panels : range
     w : ndarray
         (groups, channels of the gradient, channels of x, \\*kernel)
     """
-    total = sums[0][panel]
+    total = sums[0][panels.start : panels.stop]
     if len(sums) > 1:
         total = total.astype(np.float64)
         for other in sums[1:]:
-            total += other[panel]
-    group, own = divmod(panel, _panels(w.shape[1], micro))
+            total += other[panels.start : panels.stop]
+    group, own = divmod(panels.start, _panels(w.shape[1], micro))
     begin = own * micro.lanes
-    lanes = min(micro.lanes, w.shape[1] - begin)
+    lanes = min(len(panels) * micro.lanes, w.shape[1] - begin)
     far = _Side(w[group, begin:], w.strides[1], w.shape[2:], w.strides[2:])
-    near = total.astype(w.dtype, copy=False)[None]
+    near = total.astype(w.dtype, copy=False)
     _move(micro.scatter, micro, far, near, lanes, micro.lanes)

@@ -79,7 +79,7 @@ def _directly(
     weights = found.reshape(groups, width, *shape[1:])
     span = per_group * math.prod(window.stride) + width
     parts, jobs = _jobs(x, gradient, window, groups, span)
-    shares = len(jobs) // len(parts)
+    shares, panels = len(jobs) // len(parts), -(-width // micro.lanes)
     sums: dict[int, HostArray] = {}
 
     def task(number: int) -> None:
@@ -92,21 +92,23 @@ def _directly(
         made = weight_sums(micro, x, results, channels, mine, window, workspace)
         sums[number] = made
         if shares == 1:
-            for panel in range(len(made)):
-                store(number, panel)
+            for k in range(0, len(made), panels):
+                store(number, range(k, k + panels))
             del sums[number]
 
-    def store(number: int, panel: int) -> None:
+    def store(number: int, some_panels: range) -> None:
         some, own = parts[number]
         target = weights[some.start : some.stop, :, own.start : own.stop]
         shared = [sums[number * shares + k] for k in range(shares)]
-        store_weights(micro, shared, panel, target)
+        store_weights(micro, shared, some_panels, target)
 
     threads = available_threads()
     run_slices(task, len(jobs), threads)
     if shares > 1:
         places = [
-            (n, k) for n in range(len(parts)) for k in range(len(sums[n * shares]))
+            (n, range(k, k + 1))
+            for n in range(len(parts))
+            for k in range(len(sums[n * shares]))
         ]
         run_slices(lambda number: store(*places[number]), len(places), threads)
     return found
