@@ -14,7 +14,7 @@ from ..wholes.radix import rented
 from .blas import one_blas_thread
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
 from .direct import store_weights, tiles_for, weight_sums
-from .linewise import line_weights, lines_for
+from .linewise import WEIGHTS, line_weights, lines_for
 from .micro import Micro
 from .taps import channelwise_weights
 
@@ -54,7 +54,8 @@ def convolution_weight_gradient(
     alive = x.size and gradient.size and window.taps
     size = gradient.shape[2:]
     step = x.strides[-1] if gradient.strides[-1] == dtype.itemsize else 0
-    along = lines_for(dtype, width, per_group * window.taps, size, step)
+    rows = per_group * window.taps
+    along = lines_for(dtype, width, rows, size, step) if rows <= WEIGHTS else None
     if along is not None and alive:
         total = line_weights(along, x, gradient, window, groups)
         return total.astype(dtype).reshape(groups * width, per_group, *kernel)
