@@ -93,8 +93,8 @@ def test_without_fused_multiply_add(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_blas_instead_of_machine_code() -> None:
     with config(engine="interpreter"):
-        assert micro.micro(np.dtype("f4")) is None
-        assert lines.lines(np.dtype("f4"), 1) is None
+        assert micro.micro(np.dtype("f4"), 64) is None
+        assert lines.lines(np.dtype("f4"), 1, 64) is None
         check(30, 20)
 
 

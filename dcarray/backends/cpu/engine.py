@@ -94,6 +94,11 @@ class Engine:
         """Whether the processor has a fused multiply-add."""
         return "+fma" in self._features or platform.machine() in ("aarch64", "arm64")
 
+    @property
+    def vector_bytes(self) -> int:
+        """Bytes of the longest vectors with which arithmetic is fast."""
+        return 64 if "+avx512f" in self._features else 32
+
     def after_fork(self) -> None:
         """In a child process: a lock that nobody holds."""
         self._lock = threading.Lock()

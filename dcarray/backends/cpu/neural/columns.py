@@ -78,7 +78,12 @@ class Tile:
 
 
 def cut_tiles(
-    batch: int, groups: int, size: Sizes, column: int, shares: int = SHARES
+    batch: int,
+    groups: int,
+    size: Sizes,
+    column: int,
+    shares: int = SHARES,
+    fewest: int | None = None,
 ) -> list[Tile]:
     """Cut a result of (batch, groups, \\*size) positions.
 
@@ -90,9 +95,13 @@ def cut_tiles(
         Bytes of one column.
     shares : int
         Tiles that there are at least, if they are not too small.
+    fewest : int, optional
+        Columns of a tile that there are at least: without it, those of a product of
+        matrices.
     """
     fair = batch * groups * math.prod(size) // shares
-    wanted = max(FEWEST, min(TILE_BYTES // column, fair))
+    least = FEWEST if fewest is None else fewest
+    wanted = max(least, min(TILE_BYTES // column, fair))
     blocks = list(_blocks(size, wanted))
     most = wanted // max(1, math.prod(size))
     some_groups = max(1, min(groups, most))

@@ -16,6 +16,7 @@ import numpy as np
 
 from ....ops.neural.windows import at
 from ..threads import available_threads
+from ..wholes.radix import rented
 from .columns import (
     HostArray,
     Sizes,
@@ -97,7 +98,11 @@ def convolution_input_gradient(
             weights = w.reshape(groups, width, *w.shape[2:])
             channelwise_adjoint(source, weights, window, x)
             return made
-    if w.shape[1] * FEW <= width and window.taps > 1:
+    if (
+        w.shape[1] * FEW <= width
+        and window.taps > 1
+        and not _by_lines(source, w, window, size, width, dtype)
+    ):
         spread(source, w, window, groups, x)
         return made
     swapped = w.reshape(groups, width, *w.shape[1:]).swapaxes(1, 2)
@@ -120,6 +125,22 @@ def convolution_input_gradient(
         weights = np.flip(taps, tuple(range(3, taps.ndim)))
         _convolve(source, weights, window, target, channels_last)
     return made
+
+
+def _by_lines(
+    source: HostArray,
+    w: HostArray,
+    window: Window,
+    size: Sizes,
+    width: int,
+    dtype: np.dtype[Any],
+) -> bool:
+    """Whether `linewise` does all phases of an input gradient."""
+    shortest = tuple([n // s for n, s in zip(size, window.stride)])
+    taps = [-(-k // s) for k, s in zip(window.kernel, window.stride)]
+    terms, step = width * math.prod(taps), source.strides[-1]
+    found = lines_for(dtype, w.shape[1], terms, shortest, step)
+    return found is not None and max(window.dilation) == 1
 
 
 def _phase_table(
@@ -153,11 +174,9 @@ def _result(
     batch: int, channels: int, size: Sizes, dtype: np.dtype[Any], channels_last: bool
 ) -> tuple[HostArray, HostArray]:
     """A new array, and the same with the channels before the positions."""
-    if channels_last:
-        made = np.empty((batch, *size, channels), dtype)
-        return made, np.moveaxis(made, -1, 1)
-    made = np.empty((batch, channels, *size), dtype)
-    return made, made
+    shape = (batch, *size, channels) if channels_last else (batch, channels, *size)
+    made = rented(math.prod(shape), dtype).reshape(shape)
+    return made, _first(made, channels_last)
 
 
 def _convolve(

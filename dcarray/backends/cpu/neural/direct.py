@@ -16,10 +16,11 @@ from ..engine import data_address
 from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles, scratch
 from .linewise import FEW, JOBS
-from .micro import PLACES, Micro, micro
+from .micro import Micro, micro
 
 __all__ = [
     "convolve",
+    "gather",
     "multiply",
     "offsets",
     "packed_weights",
@@ -44,7 +45,7 @@ LEAST = 1 << 21
 def tiles_for(dtype: np.dtype[Any], width: int, groups: int) -> Micro | None:
     """The machine code that suits so many channels of the result in each group, if any
     does: BLAS takes few of them in one group, but is slow with small matrices."""
-    return None if width <= FEW and groups == 1 else micro(dtype)
+    return None if width <= FEW and groups == 1 else micro(dtype, width)
 
 
 @functools.lru_cache(512)
@@ -58,11 +59,15 @@ def offsets(lengths: Sizes, steps: Sizes, multiple: int = 1) -> HostArray:
     return np.concatenate([found, np.repeat(found[-1:], missing)])
 
 
-@functools.lru_cache(512)
-def _is_dense(lengths: Sizes, steps: Sizes, item: int) -> bool:
-    """Whether such elements lie side by side."""
-    found = offsets(lengths, steps)
-    return bool((found == np.arange(len(found)) * item).all())
+def _run(lengths: Sizes, steps: Sizes, item: int) -> int:
+    """How many elements of a box lie side by side, run after run."""
+    found = 1
+    for length, step in zip(reversed(lengths), reversed(steps), strict=True):
+        if length > 1:
+            if step != found * item:
+                break
+            found *= length
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ def _move(
         [
             *(data_address(far.array), data_address(near), data_address(table)),
             *(len(table), lanes, each, far.step, near.strides[0]),
-            _is_dense(far.lengths, far.steps, item),
+            _run(far.lengths, far.steps, item),
         ],
         np.int64,
     )
@@ -167,7 +172,7 @@ def convolve(
         places = offsets(
             (len(tile.images), *map(len, tile.positions)),
             (images, *_scaled(steps, window.stride)),
-            PLACES,
+            micro.places,
         )
         terms = _terms(
             (per_group, *window.kernel),
@@ -258,11 +263,19 @@ def _spread(
         _move(micro.scatter, micro, far, near, lanes, micro.lanes)
 
 
-def scatter(micro: Micro, sums: HostArray, y: HostArray) -> None:
+def gather(micro: Micro, x: HostArray, panels: HostArray) -> None:
+    """Read (images, channels, \\*positions) as panels: (panels, places, lanes)."""
+    _move(micro.gather, micro, _whole(x), panels, x.shape[1], micro.lanes)
+
+
+def scatter(micro: Micro, panels: HostArray, y: HostArray) -> None:
     """Store panels of (panels, places, lanes) in (images, channels, \\*positions)."""
-    lengths, steps = [(a[0], *a[2:]) for a in (y.shape, y.strides)]
-    far = _Side(y, y.strides[1], lengths, steps)
-    _move(micro.scatter, micro, far, sums, y.shape[1], micro.lanes)
+    _move(micro.scatter, micro, _whole(y), panels, y.shape[1], micro.lanes)
+
+
+def _whole(x: HostArray) -> _Side:
+    lengths, steps = [(a[0], *a[2:]) for a in (x.shape, x.strides)]
+    return _Side(x, x.strides[1], lengths, steps)
 
 
 # ------------------------------------------------------------------- weights' gradient
@@ -299,7 +312,7 @@ def weight_sums(
     width = gradient.shape[1] // groups
     panels = _panels(width, micro)
     rows = per_group * window.taps
-    shape = (groups * panels, -(-rows // PLACES) * PLACES, micro.lanes)
+    shape = (groups * panels, -(-rows // micro.places) * micro.places, micro.lanes)
     sums = scratch(shape, x.dtype)
     total: HostArray | None = None
     begun = 0
@@ -309,7 +322,7 @@ def weight_sums(
         places = offsets(
             (per_group, *window.kernel),
             (channel, *_scaled(steps, window.dilation)),
-            PLACES,
+            micro.places,
         )
         terms = offsets(
             (len(tile.images), *map(len, tile.positions)),
@@ -355,26 +368,27 @@ def _collect(
 
 
 def store_weights(
-    micro: Micro, sums: list[HostArray], panel: int, w: HostArray
+    micro: Micro, sums: list[HostArray], panels: range, w: HostArray
 ) -> None:
-    """Store one panel of sums as `weight_sums` returns them, added in float64.
+    """Store some panels of a group of sums as `weight_sums` returns them, added in
+    float64.
 
     Parameters
     ----------
     micro : Micro
     sums : list of ndarray
-    panel : int
+    panels : range
     w : ndarray
         (groups, channels of the gradient, channels of x, \\*kernel)
     """
-    total = sums[0][panel]
+    total = sums[0][panels.start : panels.stop]
     if len(sums) > 1:
         total = total.astype(np.float64)
         for other in sums[1:]:
-            total += other[panel]
-    group, own = divmod(panel, _panels(w.shape[1], micro))
+            total += other[panels.start : panels.stop]
+    group, own = divmod(panels.start, _panels(w.shape[1], micro))
     begin = own * micro.lanes
-    lanes = min(micro.lanes, w.shape[1] - begin)
+    lanes = min(len(panels) * micro.lanes, w.shape[1] - begin)
     far = _Side(w[group, begin:], w.strides[1], w.shape[2:], w.strides[2:])
-    near = total.astype(w.dtype, copy=False)[None]
+    near = total.astype(w.dtype, copy=False)
     _move(micro.scatter, micro, far, near, lanes, micro.lanes)

@@ -17,12 +17,15 @@ import numpy as np
 
 from ....config import current
 from ..engine import engine
-from .micro import BYTES, address, multiply_add, words
+from .spelling import address, fused_declared, multiply_add, words
 
-__all__ = ["SPOTS", "Lines", "dots_text", "lines", "sums_text"]
+__all__ = ["SHORT", "Lines", "dots_text", "lines", "sums_text"]
 
-SPOTS = 6
-"""Vectors of positions, or weights, that are worked on at once."""
+BLOCK = 256
+"""Terms that are summed at once."""
+
+SHORT = 32
+"""Bytes of a vector where rows are short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,35 +36,46 @@ class Lines:
     ----------
     length : int
         Positions of a vector.
+    spots : int
+        Vectors of positions, or weights, that are worked on at once.
     sums, dots : callable
         See `sums_text` and `dots_text`.
     """
 
     length: int
+    spots: int
     sums: Callable[[int], None]
     dots: Callable[[int], None]
 
 
-def lines(dtype: np.dtype[Any], outs: int) -> Lines | None:
-    """The functions for a dtype and 1 or 2 channels at once; None where there are
-    none."""
+def lines(dtype: np.dtype[Any], outs: int, positions: int) -> Lines | None:
+    """The functions for a dtype, 1 to 3 channels at once and rows of so many positions;
+    None where there are none."""
     if dtype.char not in "fd" or current().engine != "auto":
         return None
-    return _built(dtype, outs)
-
-
-@functools.cache
-def _built(dtype: np.dtype[Any], outs: int) -> Lines | None:
     machine = engine()
     if machine is None:
         return None
+    size = machine.vector_bytes
+    if positions * dtype.itemsize < size:
+        size = SHORT
+    return _built(dtype, outs, size) if positions * dtype.itemsize >= size else None
+
+
+@functools.cache
+def _built(dtype: np.dtype[Any], outs: int, nbytes: int) -> Lines:
+    machine = engine()
+    assert machine is not None
     number = "float" if dtype.itemsize == 4 else "double"
+    # Sums, a vector of each operand and what is broadcast fill the registers.
+    spots = (8, 8, 7) if nbytes > SHORT else (6, 6, 4)
+    tile = nbytes // dtype.itemsize, spots[outs - 1]
     found: dict[str, Any] = {}
     for name, write in (("sums", sums_text), ("dots", dots_text)):
-        text = write(number, machine.has_fused, outs)
+        text = write(number, *tile, outs, machine.has_fused)
         kernel = machine.kernel(text, f"dcarray_{name}", f"convolution {name}")
         found[name] = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(kernel.address)
-    return Lines(BYTES // dtype.itemsize, **found)
+    return Lines(*tile, **found)
 
 
 def _loop(name: str, before: str, end: str, count: str, then: str) -> list[str]:
@@ -84,15 +98,10 @@ def _entry(name: str, table: str, index: str) -> list[str]:
     ]
 
 
-def _declared(vector: str, length: int, size: int, fused: bool) -> list[str]:
-    three = ", ".join([vector] * 3)
-    if fused:
-        return [f"declare {vector} @llvm.fma.v{length}f{8 * size}({three})"]
-    return []
-
-
 # --------------------------------------------------------------------------------- sums
-def _opening(name: str, pointers: Sequence[str], size: str) -> list[str]:
+def _opening(
+    name: str, pointers: Sequence[str], size: str, kept: Sequence[str] = ()
+) -> list[str]:
     """A function up to its loop over panels, with those of x and of the weights."""
     given = dict.fromkeys(pointers, "ptr")
     given |= dict.fromkeys(("many", "count", "panels", "step"), "i64")
@@ -100,6 +109,7 @@ def _opening(name: str, pointers: Sequence[str], size: str) -> list[str]:
         f"define void @dcarray_{name}(ptr %words) {{",
         "entry:",
         *words(given),
+        *kept,
         f"%panel.size = mul i64 {size}",
         *_loop("panel", "entry", "spots.end", "%panels", "done"),
         "%w.skip = mul i64 %panel, %panel.size",
@@ -109,40 +119,48 @@ def _opening(name: str, pointers: Sequence[str], size: str) -> list[str]:
     ]
 
 
-def sums_text(number: str, fused: bool, outs: int) -> str:
+def sums_text(number: str, length: int, spots: int, outs: int, fused: bool) -> str:
     """The text of ``void dcarray_sums(ptr words)``.
 
     ``y[target + out] = sum of x[place + term] * w[term, out]``, vectors at each place.
     Words are: addresses of x, of the weights (panels of terms of outs), of y, of places
     and targets (bytes), terms, the panels' own distances in x and in y; places (a
-    multiple of `SPOTS`), terms, panels, and bytes between outs in y.
+    multiple of the spots), terms, panels, and bytes between outs in y.
     """
     size = 4 if number == "float" else 8
-    length = BYTES // size
     vector = f"<{length} x {number}>"
     row = outs * size
-    tile = [(i, v) for i in range(SPOTS) for v in range(outs)]
+    tile = [(i, v) for i in range(spots) for v in range(outs)]
     names = ("x", "w", "y", "places", "targets", "terms", "from", "to")
+    totals = [f"%total{i}_{v} = alloca {vector}" for i, v in tile]
     text = [
-        *_opening("sums", names, f"%count, {row}"),
+        *_opening("sums", names, f"%count, {row}", totals),
         *_entry("y.shift", "%to", "%panel"),
         address("%y.panel", "%y", "%y.shift"),
         *_loop("spot", "panel.body", "spot.end", "%many", "spots.end"),
         "%place.at = getelementptr i64, ptr %places, i64 %spot",
         "%target.at = getelementptr i64, ptr %targets, i64 %spot",
     ]
-    for i in range(SPOTS):
+    for i in range(spots):
         text += [
             *_entry(f"place{i}", "%place.at", f"{i}"),
             address(f"%x{i}", "%x.panel", f"%place{i}"),
         ]
     text += [
+        *[f"store {vector} zeroinitializer, ptr %total{i}_{v}" for i, v in tile],
+        "br label %blocks",
+        "blocks:",
+        "%first = phi i64 [ 0, %spot.body ], [ %last, %block.end ]",
+        "%row.first = phi ptr [ %w.panel, %spot.body ], [ %row.next, %block.end ]",
+        f"%ahead = add i64 %first, {BLOCK}",
+        "%short = icmp slt i64 %ahead, %count",
+        "%last = select i1 %short, i64 %ahead, i64 %count",
         "br label %terms.loop",
         "terms.loop:",
-        "%k = phi i64 [ 0, %spot.body ], [ %k.next, %terms.loop ]",
-        "%row = phi ptr [ %w.panel, %spot.body ], [ %row.next, %terms.loop ]",
+        "%k = phi i64 [ %first, %blocks ], [ %k.next, %terms.loop ]",
+        "%row = phi ptr [ %row.first, %blocks ], [ %row.next, %terms.loop ]",
         *[
-            f"%a{i}_{v} = phi {vector} [ zeroinitializer, %spot.body ], "
+            f"%a{i}_{v} = phi {vector} [ zeroinitializer, %blocks ], "
             f"[ %n{i}_{v}, %terms.loop ]"
             for i, v in tile
         ],
@@ -154,7 +172,7 @@ def sums_text(number: str, fused: bool, outs: int) -> str:
             f"%one{v} = load {number}, ptr %w{v}.at",
             *_broadcast(vector, length, number, f"{v}"),
         ]
-    for i in range(SPOTS):
+    for i in range(spots):
         text += [
             address(f"%x{i}.at", f"%x{i}", "%term"),
             f"%seen{i} = load {vector}, ptr %x{i}.at, align {size}",
@@ -164,11 +182,22 @@ def sums_text(number: str, fused: bool, outs: int) -> str:
     text += [
         address("%row.next", "%row", row),
         "%k.next = add i64 %k, 1",
-        "%terms.more = icmp slt i64 %k.next, %count",
-        "br i1 %terms.more, label %terms.loop, label %spot.end",
+        "%terms.more = icmp slt i64 %k.next, %last",
+        "br i1 %terms.more, label %terms.loop, label %block.end",
+        "block.end:",
+    ]
+    for i, v in tile:
+        text += [
+            f"%before{i}_{v} = load {vector}, ptr %total{i}_{v}",
+            f"%sum{i}_{v} = fadd {vector} %before{i}_{v}, %n{i}_{v}",
+            f"store {vector} %sum{i}_{v}, ptr %total{i}_{v}",
+        ]
+    text += [
+        "%blocks.more = icmp slt i64 %last, %count",
+        "br i1 %blocks.more, label %blocks, label %spot.end",
         "spot.end:",
     ]
-    for i in range(SPOTS):
+    for i in range(spots):
         text += [
             *_entry(f"target{i}", "%target.at", f"{i}"),
             address(f"%y{i}_0", "%y.panel", f"%target{i}"),
@@ -176,9 +205,9 @@ def sums_text(number: str, fused: bool, outs: int) -> str:
         for v in range(outs):
             if v:
                 text.append(address(f"%y{i}_{v}", f"%y{i}_{v - 1}", "%step"))
-            text.append(f"store {vector} %n{i}_{v}, ptr %y{i}_{v}, align {size}")
+            text.append(f"store {vector} %sum{i}_{v}, ptr %y{i}_{v}, align {size}")
     text += [
-        f"%spot.next = add i64 %spot, {SPOTS}",
+        f"%spot.next = add i64 %spot, {spots}",
         "br label %spot.loop",
         "spots.end:",
         "%panel.next = add i64 %panel, 1",
@@ -186,7 +215,7 @@ def sums_text(number: str, fused: bool, outs: int) -> str:
         "done:",
         "ret void",
         "}",
-        *_declared(vector, length, size, fused),
+        *fused_declared(vector, fused),
     ]
     return "\n".join(text) + "\n"
 
@@ -200,19 +229,18 @@ def _broadcast(vector: str, length: int, number: str, name: str) -> list[str]:
 
 
 # --------------------------------------------------------------------------------- dots
-def dots_text(number: str, fused: bool, outs: int) -> str:
+def dots_text(number: str, length: int, spots: int, outs: int, fused: bool) -> str:
     """The text of ``void dcarray_dots(ptr words)``.
 
     ``w[row, out] = sum of x[place + row] * g[target + out]`` over vectors at places, of
     which a mask tells the elements that count.  Words are: addresses of x, of g, of the
     result (panels of rows of outs, float64), of the rows, places and targets (bytes),
     of masks for each place, and of the panels' own distances in x and in g; rows (a
-    multiple of `SPOTS`), places, panels, and bytes between outs in g.
+    multiple of the spots), places, panels, and bytes between outs in g.
     """
     size = 4 if number == "float" else 8
-    length = BYTES // size
     vector, bits = f"<{length} x {number}>", f"<{length} x i{8 * size}>"
-    tile = [(i, v) for i in range(SPOTS) for v in range(outs)]
+    tile = [(i, v) for i in range(spots) for v in range(outs)]
     names = ("x", "g", "w", "rows", "places", "targets", "masks", "from", "to")
     text = [
         *_opening("dots", names, f"%many, {8 * outs}"),
@@ -222,7 +250,7 @@ def dots_text(number: str, fused: bool, outs: int) -> str:
         *_loop("spot", "panel.body", "spot.end", "%many", "spots.end"),
         "%row.at = getelementptr i64, ptr %rows, i64 %spot",
     ]
-    for i in range(SPOTS):
+    for i in range(spots):
         text += [
             *_entry(f"row{i}", "%row.at", f"{i}"),
             address(f"%x{i}", "%x.panel", f"%row{i}"),
@@ -244,7 +272,7 @@ def dots_text(number: str, fused: bool, outs: int) -> str:
     masked = [(f"g{v}", f"%g{v}", "%target") for v in range(outs)]
     for v in range(outs):
         text += _masked(vector, bits, size, *masked[v])
-    for i in range(SPOTS):
+    for i in range(spots):
         text += _masked(vector, bits, size, f"x{i}", f"%x{i}", "%place")
         for v in range(outs):
             text += multiply_add(
@@ -271,7 +299,7 @@ def dots_text(number: str, fused: bool, outs: int) -> str:
             f"store double %sum{i}_{v}, ptr %found{i}_{v}",
         ]
     text += [
-        f"%spot.next = add i64 %spot, {SPOTS}",
+        f"%spot.next = add i64 %spot, {spots}",
         "br label %spot.loop",
         "spots.end:",
         "%panel.next = add i64 %panel, 1",
@@ -279,7 +307,7 @@ def dots_text(number: str, fused: bool, outs: int) -> str:
         "done:",
         "ret void",
         "}",
-        *_declared(vector, length, size, fused),
+        *fused_declared(vector, fused),
         f"declare double @llvm.vector.reduce.fadd.v{length}f64(double, {wide})",
     ]
     return "\n".join(text) + "\n"

@@ -14,9 +14,16 @@ import numpy as np
 from ..engine import data_address
 from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
-from .lines import SPOTS, Lines, lines
+from .lines import Lines, lines
 
-__all__ = ["FEW", "JOBS", "line_convolve", "line_weights", "lines_for"]
+__all__ = [
+    "FEW",
+    "JOBS",
+    "WEIGHTS",
+    "line_convolve",
+    "line_weights",
+    "lines_for",
+]
 
 FEW = 4
 """Channels of a result in a group up to which a panel of `micro` is too empty."""
@@ -25,8 +32,11 @@ JOBS = 8
 """Pieces of a result for each thread that there are at least, if they are worth it.
 How a result is cut changes no bit of it."""
 
-TERMS = 512
-"""Most terms of a sum, which is made in one go."""
+TERMS = 4096
+"""Most terms of a sum: it goes through as many lines of the block."""
+
+WEIGHTS = 512
+"""Most weights of a channel of the result whose gradient is made at once."""
 
 Axes: TypeAlias = tuple[Sizes, ...]
 """Distances along each axis of a box."""
@@ -51,12 +61,11 @@ def lines_for(
     """
     if width > FEW or terms > TERMS or not size or step != dtype.itemsize:
         return None
-    found = lines(dtype, _outs(width))
-    return None if found is None or size[-1] < found.length else found
+    return lines(dtype, _outs(width), size[-1])
 
 
 def _outs(width: int) -> int:
-    return 2 - width % 2
+    return 3 if width == 3 else 2 - width % 2
 
 
 def _box(axes: Axes, multiple: int = 1) -> HostArray:
@@ -131,6 +140,8 @@ class _Form:
     channels: tuple[int, int]
     """Of the operand and of the result, in a group."""
     vector: int
+    multiple: int
+    """Of what is worked on at once."""
     block: Sizes
     """Strides of the block, and its length along the last axis."""
     result: Sizes
@@ -181,14 +192,16 @@ def _form(
 ) -> _Form:
     shape = (len(tile.groups), len(tile.images), *map(len, tile.positions))
     strides = (*block.strides, block.shape[-1])
-    return _Form(window, shape, channels, code.length, strides, result.strides)
+    length, multiple = code.length, code.spots
+    return _Form(window, shape, channels, length, multiple, strides, result.strides)
 
 
 @functools.lru_cache(256)
 def _of_sums(form: _Form) -> _Tables:
     """Places, targets, terms and shifts, as `sums_text` takes them."""
     places, targets, last = form.spots()
-    found = [_box(places, SPOTS), _box(targets, SPOTS), _box(form.taps(last))]
+    found = [_box(places, form.multiple), _box(targets, form.multiple)]
+    found.append(_box(form.taps(last)))
     return _Tables.of(*found, *form.shifts())
 
 
@@ -196,7 +209,7 @@ def _of_sums(form: _Form) -> _Tables:
 def _of_dots(form: _Form) -> _Tables:
     """Rows, places, targets, masks and shifts, as `dots_text` takes them."""
     places, targets, last = form.spots()
-    found = [_box(form.taps(last), SPOTS), _box(places), _box(targets)]
+    found = [_box(form.taps(last), form.multiple), _box(places), _box(targets)]
     item, length = form.block[-2], form.shape[-1]
     masks = _masks(len(found[1]) // len(places[-1]), length, form.vector, item)
     return _Tables.of(*found, masks, *form.shifts())
@@ -239,7 +252,7 @@ def line_convolve(
     row = span * item * y.shape[-1]
     threads = available_threads()
     size = (*y.shape[2:-1], 1)
-    tiles = cut_tiles(x.shape[0], groups, size, row, JOBS * threads)
+    tiles = cut_tiles(x.shape[0], groups, size, row, JOBS * threads, fewest=1)
     idle: list[Workspace] = []
 
     def run(number: int) -> None:
@@ -284,7 +297,7 @@ def line_weights(
     outs, item = _outs(width), x.itemsize
     each, length = width // outs, gradient.shape[-1]
     terms = per_group * window.taps
-    rows = -(-terms // SPOTS) * SPOTS
+    rows = -(-terms // code.spots) * code.spots
     span = per_group * math.prod(window.stride) + width
     size = (*gradient.shape[2:-1], 1)
     tiles = cut_tiles(x.shape[0], groups, size, span * item * length)

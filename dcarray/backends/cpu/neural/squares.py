@@ -9,14 +9,15 @@ is infinite over a square; such results are computed again by `direct`.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
+from ..engine import data_address
 from ..threads import available_threads, run_slices
-from .columns import HostArray, Tile, Window, Workspace, scratch
-from .direct import convolve, multiply, offsets, packed_weights, scatter
-from .micro import PLACES, Micro
+from .columns import HostArray, Sizes, Tile, Window, Workspace, scratch
+from .direct import convolve, gather, multiply, offsets, packed_weights, scatter
+from .micro import Micro
 
 __all__ = ["convolve_squares", "squares_suit"]
 
@@ -50,8 +51,8 @@ def convolve_squares(
     channels_last: bool,
 ) -> None:
     """Store a convolution in ``y``; takes what `convolve` takes."""
-    packed = packed_weights(micro, w.astype(y.dtype, copy=False), channels_last=True)
-    weights = _transformed(packed)
+    packed = packed_weights(micro, w.astype(y.dtype, copy=False), channels_last=False)
+    weights = _transformed(micro, packed)
     batch, channels, height, width = y.shape
     down, across = -(-height // 2), -(-width // 2)
     threads = available_threads()
@@ -66,25 +67,22 @@ def convolve_squares(
     odd: list[bool] = []
 
     def run(number: int) -> None:
-        with np.errstate(all="ignore"):
-            work(number)
-
-    def work(number: int) -> None:
         images, part = jobs[number]
         workspace = idle.pop() if idle else Workspace(y.dtype, channels_last)
         places = (range(2 * part.start, 2 * part.stop), range(2 * across))
         tile = Tile(range(images.start, images.stop), range(1), places)
         block = workspace.block(x, tile, range(x.shape[1]), window)
-        seen = _of_squares(block, workspace)
-        found = _products(micro, seen, weights, workspace)
-        odd.append(not np.isfinite(found).all())
+        squares = (len(block), part.stop - part.start, across)
+        seen = _of_squares(micro, block, squares, workspace)
+        sums = _products(micro, seen, x.shape[1], weights, workspace)
+        found, finite = _gathered(micro, sums, squares, workspace)
+        odd.append(not finite)
         target = y[images, :, 2 * part.start : 2 * part.stop]
         shape = (len(block), channels, len(places[0]), 2 * across)
         made = target
         if target.shape != shape:  # the last squares reach over the edge
             made = workspace.array("result", shape)
-        for down_, across_ in np.ndindex(2, 2):
-            scatter(micro, found[down_, across_], made[:, :, down_::2, across_::2])
+        scatter(micro, found, made)
         if made is not target:
             np.copyto(target, made[:, :, : target.shape[2], :width])
         idle.append(workspace)
@@ -96,78 +94,95 @@ def convolve_squares(
         np.copyto(y, again, where=~np.isfinite(y))
 
 
-def _transformed(packed: HostArray) -> HostArray:
-    """Weights of (panels, 9 × channels, lanes) as (4 × 4 × panels, channels, lanes)."""
-    panels, terms, lanes = packed.shape
-    made = scratch((4, 4, panels, terms // 9, lanes), packed.dtype)
-    half = packed.dtype.type(0.5)
+def _combine(
+    function: Callable[[int], None],
+    micro: Micro,
+    source: tuple[HostArray, HostArray, Sizes],
+    target: tuple[HostArray, HostArray, Sizes],
+) -> bool:
+    """Turn squares of vectors into others; of the source and of the target are given
+    memory, where squares begin (bytes), and the steps of their rows and columns.
+    Whether all is finite, where that is asked for."""
+    (one, starts, steps), (other, ends, into) = source, target
+    check = np.empty(micro.vector, one.dtype)
+    operands = (one, other, starts, ends, check)
+    numbers = (len(starts), micro.lanes // micro.vector, *steps, *into)
+    words = np.array([*map(data_address, operands), *numbers], np.int64)
+    function(data_address(words))
+    return bool(np.isfinite(check).all())
 
-    def spread(source: HostArray, target: HostArray) -> None:
-        """Three rows as four."""
-        target[0] = source[0]
-        target[3] = source[2]
-        ends = source[0] + source[2]
-        ends *= half
-        middle = source[1] * half
-        np.add(ends, middle, out=target[1])
-        np.subtract(ends, middle, out=target[2])
+
+def _transformed(micro: Micro, packed: HostArray) -> HostArray:
+    """Weights of (panels, channels × 9, lanes) as (4 × 4 × panels, channels, lanes)."""
+    panels, terms, lanes = packed.shape
+    count, row = terms // 9, lanes * packed.itemsize
+    made = scratch((16 * panels, count, lanes), packed.dtype)
+    starts, ends = [offsets((count,), (step,)) for step in (9 * row, row)]
+    plane = panels * count * row
 
     def run(panel: int) -> None:
-        taps = packed[panel].reshape(3, 3, -1, lanes)
-        rows = scratch((4, *taps.shape[1:]), packed.dtype)
-        spread(taps, rows)
-        for row, target in zip(rows, made):
-            spread(row, target[:, panel])
+        source = packed[panel], starts, (3 * row, row)
+        target = made[panel], ends, (4 * plane, plane)
+        _combine(micro.weights, micro, source, target)
 
     run_slices(run, panels, available_threads())
-    return made.reshape(16 * panels, -1, lanes)
+    return made
 
 
-def _of_squares(block: HostArray, workspace: Workspace) -> HostArray:
+def _of_squares(
+    micro: Micro, block: HostArray, squares: Sizes, workspace: Workspace
+) -> HostArray:
     """A block of (images, channels, \\*positions), two positions more than there are
-    results, as (4, 4, images, \\*squares, channels)."""
+    results, as (4 × 4, panels, squares, lanes)."""
     images, channels, height, width = block.shape
-    last = workspace.array("last", (images, height, width, channels))
-    np.copyto(last, np.moveaxis(block, 1, -1))
-    down, across = height // 2 - 1, width // 2 - 1
-    rows = workspace.array("rows", (4, images, down, width, channels))
-    _differences([last[:, k : k + 2 * down : 2] for k in range(4)], rows)
-    seen = workspace.array("squares", (4, 4, images, down, across, channels))
-    for row, target in zip(rows, seen):
-        _differences([row[:, :, k : k + 2 * across : 2] for k in range(4)], target)
+    row = micro.lanes * block.itemsize
+    panels, count = -(-channels // micro.lanes), math.prod(squares)
+    near = workspace.array("near", (panels, images * height * width, micro.lanes))
+    gather(micro, block, near)
+    starts = offsets(
+        (panels, *squares),
+        (near.strides[0], height * width * row, 2 * width * row, 2 * row),
+    )
+    seen = workspace.array("squares", (16, panels, count, micro.lanes))
+    plane = seen.strides[0]
+    target = seen, offsets((panels * count,), (row,)), (4 * plane, plane)
+    _combine(micro.operand, micro, (near, starts, (width * row, row)), target)
     return seen
 
 
-def _differences(four: list[HostArray], target: HostArray) -> None:
-    np.subtract(four[0], four[2], out=target[0])
-    np.add(four[1], four[2], out=target[1])
-    np.subtract(four[2], four[1], out=target[2])
-    np.subtract(four[1], four[3], out=target[3])
-
-
 def _products(
-    micro: Micro, seen: HostArray, weights: HostArray, workspace: Workspace
+    micro: Micro,
+    seen: HostArray,
+    channels: int,
+    weights: HostArray,
+    workspace: Workspace,
 ) -> HostArray:
-    """Results of (2, 2, panels, squares, lanes)."""
-    channels, item = seen.shape[-1], seen.itemsize
-    count = seen.size // (16 * channels)
-    places = offsets((count,), (channels * item,), PLACES)
-    terms = offsets((channels,), (item,))
+    """Results of (4 × 4 × panels, squares, lanes)."""
+    count, item = seen.shape[2], seen.itemsize
+    places = offsets((count,), (seen.strides[2],), micro.places)
+    terms = offsets(seen.shape[1::2], (seen.strides[1], item))[:channels]
     panels = len(weights) // 16
     sums = workspace.array("sums", (16 * panels, len(places), micro.lanes))
-    shifts = np.repeat(np.arange(16) * count * channels * item, panels)
+    shifts = np.repeat(np.arange(16) * seen.strides[0], panels)
     multiply(micro, seen, weights, sums, places, terms, shifts)
-    whole = sums.reshape(4, 4, panels, len(places), micro.lanes)
-    rows = workspace.array("halves", (2, *whole.shape[1:]))
-    _gathered(whole, rows)
-    found = workspace.array("found", (2, 2, *whole.shape[2:]))
-    for row, target in zip(rows, found):
-        _gathered(row, target)
-    return found[:, :, :, :count]
+    return sums
 
 
-def _gathered(four: Any, target: HostArray) -> None:
-    np.add(four[0], four[1], out=target[0])
-    target[0] += four[2]
-    np.subtract(four[1], four[2], out=target[1])
-    target[1] -= four[3]
+def _gathered(
+    micro: Micro, sums: HostArray, squares: Sizes, workspace: Workspace
+) -> tuple[HostArray, bool]:
+    """(panels, positions, lanes) of squares of products, and whether all is finite."""
+    panels, (images, down, across) = len(sums) // 16, squares
+    row, plane = sums.strides[1], panels * sums.strides[0]
+    starts = offsets((panels, math.prod(squares)), sums.strides[:2])
+    shape = (panels, images * 4 * down * across, micro.lanes)
+    found = workspace.array("found", shape)
+    ends = offsets(
+        (panels, *squares),
+        (found.strides[0], 4 * down * across * row, 4 * across * row, 2 * row),
+    )
+    source = sums, starts, (4 * plane, plane)
+    finite = _combine(
+        micro.result, micro, source, (found, ends, (2 * across * row, row))
+    )
+    return found, finite

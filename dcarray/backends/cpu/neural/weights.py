@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..threads import available_threads, run_slices
+from ..wholes.radix import rented
 from .blas import one_blas_thread
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
 from .direct import store_weights, tiles_for, weight_sums
-from .linewise import line_weights, lines_for
+from .linewise import WEIGHTS, line_weights, lines_for
 from .micro import Micro
 from .taps import channelwise_weights
 
@@ -21,6 +22,9 @@ __all__ = ["convolution_weight_gradient"]
 
 MOST_ROWS = 1024
 """Rows of columns (channels × taps) that one slice sums."""
+
+FEW_ROWS = 256
+"""Rows of a slice for which it is still worth to gather the gradient."""
 
 SUMS = 16
 """Sums made side by side; their number does not depend on the threads either."""
@@ -50,7 +54,8 @@ def convolution_weight_gradient(
     alive = x.size and gradient.size and window.taps
     size = gradient.shape[2:]
     step = x.strides[-1] if gradient.strides[-1] == dtype.itemsize else 0
-    along = lines_for(dtype, width, per_group * window.taps, size, step)
+    rows = per_group * window.taps
+    along = lines_for(dtype, width, rows, size, step) if rows <= WEIGHTS else None
     if along is not None and alive:
         total = line_weights(along, x, gradient, window, groups)
         return total.astype(dtype).reshape(groups * width, per_group, *kernel)
@@ -71,11 +76,11 @@ def _directly(
     """The whole gradient through `direct`."""
     width, per_group = gradient.shape[1] // groups, x.shape[1] // groups
     shape = (groups * width, per_group, *window.kernel)
-    found = np.empty(shape, x.dtype)
+    found = rented(math.prod(shape), x.dtype).reshape(shape)
     weights = found.reshape(groups, width, *shape[1:])
     span = per_group * math.prod(window.stride) + width
     parts, jobs = _jobs(x, gradient, window, groups, span)
-    shares = len(jobs) // len(parts)
+    shares, panels = len(jobs) // len(parts), -(-width // micro.lanes)
     sums: dict[int, HostArray] = {}
 
     def task(number: int) -> None:
@@ -88,21 +93,23 @@ def _directly(
         made = weight_sums(micro, x, results, channels, mine, window, workspace)
         sums[number] = made
         if shares == 1:
-            for panel in range(len(made)):
-                store(number, panel)
+            for k in range(0, len(made), panels):
+                store(number, range(k, k + panels))
             del sums[number]
 
-    def store(number: int, panel: int) -> None:
+    def store(number: int, some_panels: range) -> None:
         some, own = parts[number]
         target = weights[some.start : some.stop, :, own.start : own.stop]
         shared = [sums[number * shares + k] for k in range(shares)]
-        store_weights(micro, shared, panel, target)
+        store_weights(micro, shared, some_panels, target)
 
     threads = available_threads()
     run_slices(task, len(jobs), threads)
     if shares > 1:
         places = [
-            (n, k) for n in range(len(parts)) for k in range(len(sums[n * shares]))
+            (n, range(k, k + 1))
+            for n in range(len(parts))
+            for k in range(len(sums[n * shares]))
         ]
         run_slices(lambda number: store(*places[number]), len(places), threads)
     return found
@@ -161,6 +168,9 @@ def _jobs(
     per_group, taps = x.shape[1] // groups, window.taps
     some_groups = max(1, min(groups, MOST_ROWS // (per_group * taps)))
     some = max(1, min(per_group, MOST_ROWS // taps))
+    fewer = max(FEW_ROWS // taps, -(-per_group // SUMS))
+    if column and 0 < fewer < some and per_group > fewer * SUMS // 2:
+        some = fewer  # so many parts that none needs several sums
     parts = [
         (range(g, min(groups, g + some_groups)), range(c, min(per_group, c + some)))
         for g in range(0, groups, some_groups)
