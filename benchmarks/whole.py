@@ -114,7 +114,7 @@ def main() -> int:
     options = parser(__doc__).parse_args()
     threads = len(os.sched_getaffinity(0))
     title = f"Whole functions, {threads} threads, NumPy {np.__version__}"
-    return report(title, measure(), options.json, ("llvmlite", "scipy"))
+    return report(title, measure(), options, ("llvmlite", "scipy"))
 
 
 if __name__ == "__main__":
