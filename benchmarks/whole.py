@@ -1,8 +1,8 @@
 """Whole functions beside NumPy's: ``python benchmarks/whole.py --json FILE``.
 
 Products of matrices, sorting, Fourier transforms, indices, running sums, quantiles,
-reductions that leave NaN out, and counting.  Every figure is a median; dcarray and NumPy
-run in turn in the same process.
+reductions that leave NaN out, and counting.  Every figure is a median; dcarray and
+NumPy run in turn in the same process.
 """
 
 from __future__ import annotations

@@ -129,7 +129,11 @@ def _thread_work(backend: Backend, sizes: Sequence[int], rounds: int) -> int:
     alone, together = [], []
     for size in sizes:
         calls = {
-            threads: partial(_shared, threads, Sample(backend, CHAIN, (size,)).run)
+            threads: partial(
+                _shared,
+                config(threads=threads, thread_work=0),
+                Sample(backend, CHAIN, (size,)).run,
+            )
             for threads in (1, several)
         }
         times = _in_turn(calls, rounds)
@@ -141,8 +145,8 @@ def _thread_work(backend: Backend, sizes: Sequence[int], rounds: int) -> int:
     return usual if found is None else nodes * found
 
 
-def _shared(threads: int, run: Call) -> None:
-    with config(threads=threads, thread_work=0):
+def _shared(way: config, run: Call) -> None:
+    with way:
         run()
 
 
@@ -153,7 +157,10 @@ def _small_array(sizes: Sequence[int], rounds: int) -> int:
         given = [asarray(host, device="cpu") for _ in range(3)]
         means: dict[Lazy, float] = {"never": 1.0, "always": 1.0}
         for work in (_short, _longer):
-            calls = {lazy: partial(_evaluated, lazy, work, given) for lazy in means}
+            calls = {
+                lazy: partial(_evaluated, config(lazy=lazy), work, given)
+                for lazy in means
+            }
             for lazy, seconds in _in_turn(calls, rounds).items():
                 means[lazy] *= math.sqrt(seconds)
         at_once.append(means["never"])
@@ -163,8 +170,8 @@ def _small_array(sizes: Sequence[int], rounds: int) -> int:
     return usual if found is None else found
 
 
-def _evaluated(lazy: Lazy, work: Callable[..., Any], given: Sequence[Any]) -> None:
-    with config(lazy=lazy):
+def _evaluated(way: config, work: Callable[..., Any], given: Sequence[Any]) -> None:
+    with way:
         evaluate(work(*given))
 
 
