@@ -210,3 +210,91 @@ def test_counts() -> None:
             assert same(counting.histogram(y, **options), np.histogram(y, **options))
     with pytest.raises(ValueError, match="negative"):
         counting.bincount(numbers - 50)
+
+
+ORDERS = (2, 3, 4, 7, 8, 1000)
+
+
+@pytest.mark.parametrize("dtype", ["b", "B", "h", "i", "I", "l", "Q", "f", "d"])
+def test_places_among_elements_in_order(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal ones, the ends of the dtype, zeros of both signs, NaN and infinities."""
+    rng = np.random.default_rng(8)
+    kind = np.dtype(dtype)
+    x = rng.integers(-99, 99, 70_001).astype(dtype)
+    if kind.kind == "f":
+        x[:6] = np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0
+    else:
+        x[:2] = np.iinfo(kind).min, np.iinfo(kind).max
+    monkeypatch.setattr(np, "searchsorted", None)  # which is not asked
+    monkeypatch.setattr(np, "digitize", None)
+    for size in ORDERS:
+        order = np.sort(rng.choice(x[6:], size))
+        if kind.kind in "iu":
+            order[-1] = np.iinfo(kind).max
+        for side in ("left", "right"):
+            wanted = order.searchsorted(x, side)
+            assert same(counting.searchsorted(order, x, side), wanted)
+            assert same(counting.digitize(x, order, side == "left"), wanted)
+
+
+def test_searches_that_are_numpys() -> None:
+    rng = np.random.default_rng(9)
+    x = rng.random(70_000)
+    order = np.sort(rng.random(100))
+    with_nan = order.copy()
+    with_nan[-1] = np.nan
+    for odd in (order[::-1].copy(), with_nan, order[::2], order[:1], order[:0]):
+        assert same(counting.searchsorted(odd, x), np.searchsorted(odd, x))
+    shuffled = rng.permutation(order)
+    assert same(counting.searchsorted(shuffled, x), np.searchsorted(shuffled, x))
+    short = order.astype(np.float32)
+    assert same(counting.searchsorted(short, x), np.searchsorted(short, x))
+    plane = x.reshape(100, 700)
+    assert same(counting.searchsorted(order, plane), np.searchsorted(order, plane))
+
+
+@pytest.mark.parametrize("dtype", ["f", "d"])
+@pytest.mark.parametrize("count", [1, 2, 3, 10, 97, 1000])
+def test_histograms_between_edges(dtype: str, count: int) -> None:
+    rng = np.random.default_rng(10)
+    x = rng.standard_normal(80_001).astype(dtype)
+    x[:4] = np.nan, np.inf, -np.inf, -0.0
+    for edges in (
+        np.sort(rng.standard_normal(count + 1)).astype(dtype),
+        np.sort(rng.choice(x[4:], count + 1)),
+        np.sort(rng.integers(-2, 3, count + 1)).astype(dtype),
+    ):
+        assert same(counting.histogram(x, edges), np.histogram(x, edges))
+
+
+@pytest.mark.parametrize("dtype", ["b", "H", "i", "I", "l", "f", "d"])
+def test_histograms_of_one_width(dtype: str) -> None:
+    rng = np.random.default_rng(11)
+    for x in (
+        rng.integers(0, 100, 70_001).astype(dtype),
+        (100 * rng.random(70_001)).astype(dtype),
+        np.full(70_001, 3).astype(dtype),
+        np.linspace(0, 100, 70_001).astype(dtype),
+    ):
+        for bins in (1, 3, 10, 1000):
+            assert same(counting.histogram(x, bins), np.histogram(x, bins))
+            for ends in ((0, 7), (-3.5, 90.0), (200, 300)):
+                wanted = np.histogram(x, bins, ends)
+                assert same(counting.histogram(x, bins, ends), wanted)
+
+
+def test_histograms_that_numpy_refuses() -> None:
+    x = np.random.default_rng(12).random(70_000)
+    x[5] = np.nan
+    with pytest.raises(ValueError, match="autodetected range"):
+        counting.histogram(x)
+    with pytest.raises(ValueError, match="supplied range"):
+        counting.histogram(x, 10, (0.0, np.inf))
+    with pytest.raises(ValueError, match="max must be larger"):
+        counting.histogram(x, 10, (1.0, 0.0))
+    with pytest.raises(ValueError, match="monotonically"):
+        counting.histogram(x, np.array([1.0, 0.0, 2.0]))
+    found = counting.histogram(x, 10, (0.0, 1.0), density=True)
+    assert same(found, np.histogram(x, 10, (0.0, 1.0), density=True))

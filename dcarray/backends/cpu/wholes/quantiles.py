@@ -18,7 +18,7 @@ from ..rules import has_minus_zero
 from ..threads import available_threads, run_slices
 from .radix import in_pieces, rented
 
-__all__ = ["of_runs"]
+__all__ = ["ends_of", "of_runs"]
 
 HostArray = np.ndarray[Any, Any]
 
@@ -110,7 +110,7 @@ def _copied(x: HostArray) -> _Run:
 def _elements(x: HostArray, ranks: Sequence[int]) -> list[Any] | None:
     """The elements that have these places in the order; None if NumPy has to say:
     there is NaN, or a zero may have either sign, or the sample was a bad one."""
-    low, high = _ends(x)
+    low, high = ends_of(x)
     if high != high:
         return None
     known: dict[int, Any] = {0: low, x.size - 1: high}
@@ -143,7 +143,7 @@ def _elements(x: HostArray, ranks: Sequence[int]) -> list[Any] | None:
     return found
 
 
-def _ends(x: HostArray) -> tuple[Any, Any]:
+def ends_of(x: HostArray) -> tuple[Any, Any]:
     """The least and the largest element; both NaN if there is one."""
     pieces, each = in_pieces(x.size)
     ends = np.empty((2, pieces), x.dtype)
