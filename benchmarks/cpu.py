@@ -368,7 +368,7 @@ def main() -> int:
     options = parser(__doc__).parse_args()
     threads = len(os.sched_getaffinity(0))
     title = f"CPU, {threads} threads, NumPy {np.__version__}"
-    return report(title, measure(), options.json, ("llvmlite", *NAMES))
+    return report(title, measure(), options, ("llvmlite", *NAMES))
 
 
 if __name__ == "__main__":

@@ -290,7 +290,7 @@ def main() -> int:
     chosen = [parts[given.only]] if given.only else list(parts.values())
     rows = (row for part in chosen for row in part())
     title = f"Everyday array code, {threads} threads, NumPy {numpy.__version__}"
-    return report(title, rows, given.json, ("llvmlite", "numba"))
+    return report(title, rows, given, ("llvmlite", "numba"))
 
 
 if __name__ == "__main__":

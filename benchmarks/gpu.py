@@ -291,7 +291,7 @@ def main() -> int:
             card.cupy.get_default_memory_pool().free_all_blocks()
 
     title = f"{card.name}: a copy moves {card.bandwidth / 1e12:.2f} TB/s"
-    return report(title, measured(), given.json, ("cupy-cuda13x", "torch", "jax"))
+    return report(title, measured(), given, ("cupy-cuda13x", "torch", "jax"))
 
 
 if __name__ == "__main__":

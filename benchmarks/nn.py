@@ -6,15 +6,13 @@ PyTorch's result in float64, in units of float32's epsilon times the largest ele
 
 from __future__ import annotations
 
-import argparse
-import json
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from report import Row, milliseconds, parser, report
 from timing import in_turn
 from torch.nn import functional as F
 
@@ -22,17 +20,6 @@ import dcarray as dc
 from dcarray import nn
 
 EPSILON = float(np.finfo(np.float32).eps)
-
-
-@dataclass
-class Row:
-    """One operation: seconds and errors of both."""
-
-    what: str
-    dcarray: float
-    torch: float
-    dcarray_error: float
-    torch_error: float
 
 
 Pair = tuple[str, Callable[..., Any], Callable[..., Any], list[np.ndarray[Any, Any]]]
@@ -145,31 +132,24 @@ def measured(pair: Pair) -> Row:
         rounds=7,
         seconds=1.0,
     )
+    mine_error = float(np.abs(ours(*mine).get() - want).max()) / unit
+    its_error = float(np.abs(theirs(*tensors).numpy() - want).max()) / unit
+    ratio = times["torch"] / times["dcarray"]
     return Row(
         what,
-        times["dcarray"],
-        times["torch"],
-        float(np.abs(ours(*mine).get() - want).max()) / unit,
-        float(np.abs(theirs(*tensors).numpy() - want).max()) / unit,
+        f"{milliseconds(times['dcarray'])} : {milliseconds(times['torch'])} = "
+        f"{ratio:.2f} x, errors {mine_error:.2f} : {its_error:.2f}",
+        figures={**times, "dcarray_error": mine_error, "torch_error": its_error},
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="where to save the figures")
-    path = parser.parse_args().json
-    print(f"{'':36}{'dcarray':>10}{'PyTorch':>10}{'ratio':>7}{'errors':>16}")
-    found = []
-    for pair in (*convolutions(), *others()):
-        row = measured(pair)
-        found.append(row)
-        times = f"{1e3 * row.dcarray:7.2f} ms{1e3 * row.torch:7.2f} ms"
-        ratio = f"{row.dcarray / row.torch:7.2f}"
-        errors = f"{row.dcarray_error:8.2f}{row.torch_error:8.2f}"
-        print(f"{row.what:36}{times}{ratio}{errors}", flush=True)
-    if path is not None:
-        path.write_text(json.dumps([asdict(row) for row in found], indent=1))
+def main() -> int:
+    options = parser(__doc__).parse_args()
+    rows = (measured(pair) for part in (convolutions, others) for pair in part())
+    threads = len(os.sched_getaffinity(0))
+    title = f"Neural networks beside PyTorch {torch.__version__}, {threads} threads"
+    return report(title, rows, options, ("torch",))
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -250,7 +250,7 @@ def compared(
         + ("" if right else f", OTHER ANSWERS: {worst:.2g}"),
         "same answers",
         right,
-        {"dcarray": mine, peer.name: its, "preset": preset, "apart": worst},
+        {"dcarray": mine, peer.kind: its, "preset": preset, "apart": worst},
     )
 
 
@@ -285,7 +285,7 @@ def measured(
             if reasons:
                 row.measured += " after " + "; ".join(reasons)
             if row.met:
-                speeds.append(row.figures[pair[1].name] / row.figures["dcarray"])
+                speeds.append(row.figures[pair[1].kind] / row.figures["dcarray"])
             yield row
             break
         else:
@@ -336,7 +336,7 @@ def main() -> int:
         given.budget,
     )
     title = f"NPBench through dcarray on {given.device}"
-    return report(title, told(lines), given.json)
+    return report(title, told(lines), given)
 
 
 if __name__ == "__main__":

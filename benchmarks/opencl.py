@@ -222,7 +222,7 @@ def main() -> int:
 
     name = backend_for(given.device).properties().name
     title = f"{given.device}: {name}, {os.cpu_count()} processors"
-    return report(title, rows(), given.json, ("pyopencl", "pocl-binary-distribution"))
+    return report(title, rows(), given, ("pyopencl", "pocl-binary-distribution"))
 
 
 if __name__ == "__main__":

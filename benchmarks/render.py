@@ -249,7 +249,7 @@ def rows() -> Iterator[Row]:
 def main() -> int:
     """Measure; the exit status."""
     options: argparse.Namespace = parser(__doc__).parse_args()
-    return report("Rendering, one process for each dialect", rows(), options.json)
+    return report("Rendering, one process for each dialect", rows(), options)
 
 
 if __name__ == "__main__":

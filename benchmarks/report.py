@@ -1,4 +1,7 @@
-"""The table that a benchmark prints: what was measured, and whether that will do."""
+"""The table that a benchmark prints: what was measured, and whether that will do.
+
+``python benchmarks/report.py FILE.json ... --plot`` draws what runs have saved.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from plots import draw
 
 __all__ = ["Row", "milliseconds", "parser", "report"]
 
@@ -59,13 +64,22 @@ def parser(about: str | None) -> argparse.ArgumentParser:
     """With the options that every benchmark has."""
     found = argparse.ArgumentParser(description=about)
     found.add_argument("--json", metavar="FILE", help="save the figures")
+    found.add_argument(
+        "--plot", metavar="FILE", type=Path, help="draw the figures, as .svg or .png"
+    )
     return found
 
 
 def report(
-    title: str, rows: Iterable[Row], path: str | None, packages: Iterable[str] = ()
+    title: str,
+    rows: Iterable[Row],
+    options: argparse.Namespace,
+    packages: Iterable[str] = (),
 ) -> int:
-    """Measure, print and save; the exit status, 1 if a bar is missed."""
+    """Measure, print, save and draw; the exit status, 1 if a bar is missed.
+
+    ``options`` are those of `parser`.
+    """
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -85,7 +99,37 @@ def report(
     if not shown.is_terminal:
         shown = Console(width=116)
     shown.print(table)
-    if path:
-        saved = {**environment(packages), "rows": [asdict(row) for row in found]}
-        Path(path).write_text(json.dumps(saved, indent=1))
+    saved = {"title": title, **environment(packages)}
+    saved["rows"] = [asdict(row) for row in found]
+    if options.json:
+        Path(options.json).write_text(json.dumps(saved, indent=1) + "\n")
+    if options.plot:
+        draw(saved, options.plot)
     return 0 if all(row.met is not False for row in found) else 1
+
+
+def main() -> None:
+    """Draw saved figures."""
+    options = argparse.ArgumentParser(description="Draw what benchmarks have saved.")
+    options.add_argument("files", nargs="+", type=Path, metavar="FILE.json")
+    options.add_argument(
+        "--plot",
+        nargs="?",
+        type=Path,
+        const=None,
+        metavar="FOLDER|FILE",
+        help="where to: beside each FILE.json if it is not given",
+    )
+    given = options.parse_args()
+    for file in given.files:
+        path = given.plot or file.with_suffix(".svg")
+        if path.is_dir():
+            path /= f"{file.stem}.svg"
+        elif len(given.files) > 1 and given.plot:
+            options.error(f"{path} is no folder, and there are several files")
+        draw(json.loads(file.read_text()), path)
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -58,6 +58,7 @@ def __getattr__(name: str) -> Any:
         for public in (*namespace.__all__, *_SPECIAL, "_core"):
             if public in vars(namespace):
                 space[public] = vars(namespace)[public]
+        import_module(f"{__name__}.backends.tuned").adopt()
     if name in space:
         return space[name]
     value = getattr(namespace, name)

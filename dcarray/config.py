@@ -36,6 +36,7 @@ __all__ = [
     "current",
     "describe",
     "logger",
+    "measured_here",
     "set_process_default",
 ]
 
@@ -62,7 +63,7 @@ class Settings:
     small_array: int = _setting(
         32768,
         "Results with fewer elements are computed at once by a NumPy call; larger "
-        "ones are recorded and fused.",
+        "ones are recorded and fused.  ``dcarray tune`` measures it.",
     )
     lazy: Literal["auto", "always", "never"] = _setting(
         "auto", "Record large results (auto), results of any size (always) or none."
@@ -80,6 +81,16 @@ class Settings:
         "auto", "How fused groups run on the CPU: compiled, or block by block in NumPy."
     )
     threads: int = _setting(0, "CPU threads; 0 means one for each available core.")
+    thread_work: int = _setting(
+        1 << 16,
+        "Elements times operations from which a group has more than one CPU thread.  "
+        "``dcarray tune`` measures it.",
+    )
+    block_bytes: int = _setting(
+        1 << 14,
+        "What the operands and temporaries of a block of a group may fill of the CPU's "
+        "cache together.  ``dcarray tune`` measures it.",
+    )
     fallback: Literal["allow", "warn", "error"] = _setting(
         "allow",
         "What to do when an operation runs on the host because it is not native on "
@@ -214,6 +225,8 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
 
 _active: ContextVar[Settings] = ContextVar("dcarray_settings")
 _process = from_environment(os.environ)
+_given = {name for name in _TYPES if os.environ.get(f"DCARRAY_{name.upper()}")}
+"""Settings of the process that the user has chosen."""
 
 
 def current() -> Settings:
@@ -236,6 +249,14 @@ def set_process_default(**settings: object) -> None:
     global _process
     checked = {name: _checked(name, value) for name, value in settings.items()}
     _process = replace(_process, **checked)  # type: ignore[arg-type]
+    _given.update(checked)
+
+
+def measured_here(**settings: int) -> None:
+    """What suits this machine, for the whole process; what the user has set stays."""
+    global _process
+    free = {name: value for name, value in settings.items() if name not in _given}
+    _process = replace(_process, **free)  # type: ignore[arg-type]
 
 
 class config:

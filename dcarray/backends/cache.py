@@ -246,12 +246,22 @@ def object_cache() -> ObjectCache:
     return _cache_in(settings.cache_dir, settings.cache_size, settings.shared_cache_dir)
 
 
+def folders() -> list[Path]:
+    """Where compiled objects would be looked for; nothing is made."""
+    settings = current()
+    shared = settings.shared_cache_dir
+    found = [] if settings.cache_size <= 0 else [_folder(settings.cache_dir)]
+    return [*found, Path(shared)] if shared else found
+
+
 @lru_cache(16)
 def _cache_in(folder: str, limit: int, shared: str) -> ObjectCache:
-    if folder:
-        path = Path(folder).expanduser()
-    else:
-        import platformdirs  # 15 ms, and not wanted where a folder is given
+    return ObjectCache(_folder(folder), limit, Path(shared) if shared else None)
 
-        path = Path(platformdirs.user_cache_dir("dcarray")) / "kernels"
-    return ObjectCache(path, limit, Path(shared) if shared else None)
+
+def _folder(given: str) -> Path:
+    if given:
+        return Path(given).expanduser()
+    import platformdirs  # 7 ms, and not wanted where a folder is given
+
+    return Path(platformdirs.user_cache_dir("dcarray")) / "kernels"

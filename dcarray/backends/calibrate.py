@@ -21,7 +21,7 @@ from ..ops.spec import Op
 from .base import Backend
 from .buffer import Buffer
 
-__all__ = ["Sample", "measured_rates", "node", "seconds_of"]
+__all__ = ["CHAIN", "F32", "Sample", "measured_rates", "node", "seconds_of"]
 
 F32 = np.dtype(np.float32)
 

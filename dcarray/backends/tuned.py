@@ -17,15 +17,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..config import logger
+from ..config import logger, measured_here
 from .base import Backend, DeviceProperties, Rates
-from .cache import is_safe, object_cache
+from .cache import folders, is_safe, object_cache
+from .registry import backend_for
 
-__all__ = ["Tuned", "keep", "tuned_file", "tuned_for"]
+__all__ = ["Tuned", "adopt", "keep", "tuned_file", "tuned_for"]
 
 FILE = "tuned.json"
 VERSION = 1
 NAMES = tuple(entry.name for entry in fields(Rates))
+SETTINGS = ("small_array", "thread_work", "block_bytes")
+LARGEST = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,13 @@ class Tuned:
         Those fields of `Rates` that were measured.
     layouts : dict
         For each kind of kernels three numbers, see `grid.tuning.Choice`.
+    settings : dict
+        Those settings that depend on the CPU.
     """
 
     rates: Mapping[str, float] = field(default_factory=dict)
     layouts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    settings: Mapping[str, int] = field(default_factory=dict)
 
     def over(self, rates: Rates) -> Rates:
         """Rates, those that were measured instead of the table's."""
@@ -57,14 +63,24 @@ def tuned_file() -> Path | None:
 def tuned_for(backend: Backend) -> Tuned | None:
     """What was measured for a device, or None."""
     cache = object_cache()
-    key = _key(backend)
-    if cache.usable:
-        found = _read(cache.folder / FILE).get(key)
+    places = [cache.folder] if cache.usable else []
+    if cache.shared is not None and is_safe(cache.shared):
+        places.append(cache.shared)
+    for folder in places:
+        devices = _read(folder / FILE)
+        found = devices.get(_key(backend)) if devices else None
         if found is not None:
             return found
-    if cache.shared is not None and is_safe(cache.shared):
-        return _read(cache.shared / FILE).get(key)
     return None
+
+
+def adopt() -> None:
+    """Use the settings that were measured for this CPU, where the user has set none."""
+    if not any((folder / FILE).is_file() for folder in folders()):
+        return  # as mostly: no backend is opened for it
+    found = tuned_for(backend_for("cpu"))
+    if found is not None:
+        measured_here(**found.settings)
 
 
 def keep(backend: Backend, found: Tuned) -> Path | None:
@@ -82,7 +98,11 @@ def keep(backend: Backend, found: Tuned) -> Path | None:
     content = {
         "version": VERSION,
         "devices": {
-            key: {"rates": dict(one.rates), "layouts": dict(one.layouts)}
+            key: {
+                "rates": dict(one.rates),
+                "layouts": dict(one.layouts),
+                "settings": dict(one.settings),
+            }
             for key, one in devices.items()
         },
     }
@@ -138,4 +158,8 @@ def _tuned(found: Any) -> Tuned:
         str(kind): tuple([int(number) for number in numbers])
         for kind, numbers in found["layouts"].items()
     }
-    return Tuned(rates, layouts)
+    settings = {name: int(value) for name, value in found.get("settings", {}).items()}
+    for name, value in settings.items():
+        if name not in SETTINGS or not (0 < value <= LARGEST):
+            raise ValueError(f"{name} is {value}")
+    return Tuned(rates, layouts, settings)

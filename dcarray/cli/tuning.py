@@ -16,8 +16,10 @@ from ..backends.grid.trials import search
 from ..backends.grid.tuning import Choice
 from ..backends.registry import backend_for, devices
 from ..backends.tuned import Tuned, keep, tuned_file
+from ..config import current
 from ..errors import ConfigError, DeviceError, UnsupportedError
 from .tables import pairs
+from .thresholds import measured_settings
 
 __all__ = ["tune"]
 
@@ -27,6 +29,12 @@ UNITS = {
     "operations": (1e-9, "billion operations a second"),
     "transfer_latency": (1e6, "µs to begin a transfer"),
     "transfer_bandwidth": (1e-9, "GB/s of transfers"),
+}
+
+SETTINGS = {
+    "small_array": "elements from which results are recorded",
+    "thread_work": "elements times operations from which threads share a group",
+    "block_bytes": "bytes of cache for a block",
 }
 
 
@@ -62,13 +70,21 @@ def _tune(backend: Backend) -> Table:
     rates = measured_rates(backend)
     table = _table(backend, rates)
     layouts: Mapping[str, tuple[int, ...]] = {}
+    settings: Mapping[str, int] = {}
+    if backend.device == "cpu":
+        settings = measured_settings(backend)
+        for name, value in settings.items():
+            before = getattr(current(), name)
+            table.add_row(
+                name.replace("_", " "), f"{value} {SETTINGS[name]} (not {before})"
+            )
     if isinstance(backend, GridBackend):
 
         def tell(kind: str, layout: Choice, gain: float) -> None:
             table.add_row(kind, _words(layout, gain))
 
         layouts = search(backend, tell=tell)
-    keep(backend, Tuned(rates, layouts))
+    keep(backend, Tuned(rates, layouts, settings))
     return table
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,27 +13,14 @@ from dcarray.backends.cuda import rows
 from dcarray.backends.cuda.backend import CudaBackend
 from dcarray.backends.cuda.blas import Blas
 from dcarray.backends.registry import counted
+from tests.benchmark_scripts import script
 from tests.cuda_simulator import installed
 from tests.stress import sanitize
 
 DEVICE = "cuda:0"
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-def _script(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    sys.path.insert(0, str(BENCHMARKS))
-    module = importlib.util.module_from_spec(spec)
-    try:
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    return module
-
-
-programs = _script("programs")
+programs = script("programs")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -29,9 +29,6 @@ __all__ = ["Alone"]
 
 HostArray = np.ndarray[Any, Any]
 
-THREADED = 1 << 17
-"""Elements from which a second thread is worth its start."""
-
 SMALL = 1 << 12
 """Elements below which one call of NumPy is as fast as anything."""
 
@@ -71,7 +68,7 @@ class Alone:
         operands = [values[slot] for slot in self.node.inputs]
         targets = [outputs[place] for place in self._places]
         size = targets[0].size
-        threads = available_threads() if size >= THREADED else 1
+        threads = available_threads() if size >= 2 * current().thread_work else 1
         if (
             size >= SMALL
             and current().engine == "auto"
@@ -144,7 +141,7 @@ class Alone:
                 return None
         # One row is cut into so many blocks that there is a slice for everybody.
         size = math.prod(geometry.shape)
-        pieces = max(16, size // SLICE) if size >= THREADED else 1
+        pieces = max(16, size // SLICE) if size >= 2 * current().thread_work else 1
         block = max(4096, -(-geometry.inner // pieces))
         plan = Plan(
             leaves=tuple((kind, Stride.GENERAL) for kind in kinds),

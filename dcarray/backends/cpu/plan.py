@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ...config import current
 from ...kernel.nodes import Apply, Cast, Constant, Let, Name, Scalar, Select
 from ...kernel.splice import spliced
 from ...ops.bodies import fast_kernel
@@ -30,10 +31,6 @@ __all__ = ["FoldKind", "plan_for"]
 
 DType = np.dtype[Any]
 FoldKind: TypeAlias = "Start | Literal['rows', 'columns']"
-
-CACHE_BYTES = 1 << 14
-"""What the buffers of a block and the operands that pass by may fill together.  Half of
-the L1 cache: memory is fetched ahead while a loop computes, if it is not too far."""
 
 
 def plan_for(
@@ -420,8 +417,12 @@ def _scalar(node: Node, dtypes: Sequence[DType]) -> Scalar:
 
 
 def _block_length(weight: int, steps: int) -> int:
-    """Elements of a block whose values weigh so many bytes each."""
+    """Elements of a block whose values weigh so many bytes each.
+
+    The setting is half of the L1 cache, unless it was measured: memory is fetched ahead
+    while a loop computes, if it is not too far.
+    """
     if steps <= 1:
         return 8192  # everything passes by once
-    length = CACHE_BYTES // max(1, weight)
+    length = current().block_bytes // max(1, weight)
     return max(256, min(4096, 1 << max(0, length.bit_length() - 1)))

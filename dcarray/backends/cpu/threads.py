@@ -13,9 +13,6 @@ from .cores import Elsewhere
 
 __all__ = ["available_threads", "cut", "run_slices"]
 
-THREADED = 1 << 16
-"""Elements × operations from which a second thread is worth its start."""
-
 SLICE = 1 << 21
 """Elements × operations of a slice in long launches, 1 to 50 ms: a thread that waits
 for Ctrl-C gets its turn in between."""
@@ -35,7 +32,7 @@ def cut(count: int, elements: int, operations: int, threads: int) -> list[range]
     """Split ``count`` blocks into slices: one where threads do not pay, else so many
     that the threads end together and Ctrl-C is seen."""
     work = elements * max(1, operations)
-    if work < THREADED:
+    if work < current().thread_work:
         return [range(count)]
     least = 4 * threads if threads > 1 else 1
     wanted = min(count, max(least, work // SLICE))

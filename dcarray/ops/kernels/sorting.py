@@ -48,6 +48,7 @@ __all__ = [
     "edges_kernel",
     "float_key",
     "key_dtype",
+    "order_key",
     "key_kernel",
     "member_kernel",
     "merge_kernel",
@@ -84,7 +85,8 @@ def float_key(x: Scalar) -> Scalar:
     return largest(found) if isnan(x) else key
 
 
-def _key(x: Scalar) -> Scalar:
+def order_key(x: Scalar) -> Scalar:
+    """An unsigned integer whose order is that of numbers; NaN comes last."""
     if is_floating(x):
         return float_key(widen(x))
     if is_signed(x):
@@ -110,7 +112,7 @@ def _missing(x: Scalar) -> Scalar:
     return (2 if isnan(real(x)) else 0) + (1 if isnan(imag(x)) else 0)
 
 
-_KEYS = {"": _key, "real": _real_key, "imag": _imag_key, "missing": _missing}
+_KEYS = {"": order_key, "real": _real_key, "imag": _imag_key, "missing": _missing}
 PARTS: dict[bool, tuple[str, ...]] = {False: ("",), True: ("imag", "real", "missing")}
 """The parts by which elements are ordered one after the other, the last one foremost:
 of real and of complex numbers."""

@@ -25,7 +25,7 @@ from ....ops import (
     transforms as fft,
 )
 from ....ops.spec import Op
-from . import counting, products, rowwise, scanning, selecting, sorting
+from . import counting, products, quantiles, rowwise, scanning, selecting, sorting
 from .transforms import along_axes, along_axis
 
 __all__ = ["FUNCTIONS"]
@@ -42,7 +42,11 @@ FUNCTIONS: dict[Op, Callable[..., Any]] = {
     statistics.BINCOUNT: counting.bincount,
     indexing.COUNT_NONZERO: rowwise.count_nonzero,
     solving.NORM: rowwise.by_rows(np.linalg.norm, 1),
-    statistics.MEDIAN: rowwise.by_rows(np.median, 0),
+    statistics.MEDIAN: quantiles.of_runs(
+        np.median, False, rowwise.by_rows(np.median, 0)
+    ),
+    statistics.PERCENTILE: quantiles.of_runs(np.percentile, True, np.percentile),
+    statistics.QUANTILE: quantiles.of_runs(np.quantile, True, np.quantile),
     statistics.DIGITIZE: counting.digitize,
     statistics.HISTOGRAM: counting.histogram,
     indexing.ARGWHERE: selecting.argwhere,

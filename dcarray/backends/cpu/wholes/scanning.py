@@ -16,7 +16,7 @@ import numpy as np
 from ....ops.kernels import accumulating as rows
 from ..kernels import run_pieces
 from ..threads import available_threads, run_slices
-from .radix import in_pieces
+from .radix import in_pieces, rented
 
 __all__ = ["accumulate"]
 
@@ -24,6 +24,8 @@ HostArray = np.ndarray[Any, Any]
 
 LEAST = 1 << 16
 """Elements from which this pays."""
+
+_NUMBERS = "fdlqLQ"
 
 FEWEST = 16
 """Columns that a thread has at least: one cache line."""
@@ -51,6 +53,15 @@ def accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
     return call
 
 
+def _in_turn(ufunc: np.ufunc, x: HostArray, total: np.dtype[Any]) -> HostArray | None:
+    """A run that is accumulated element by element, into memory that is there."""
+    if x.dtype != total or total.char not in _NUMBERS:
+        return None
+    found = rented(x.size, total).reshape(x.shape)
+    ufunc.accumulate(x.reshape(-1), out=found.reshape(-1))
+    return found
+
+
 def _accumulated(
     ufunc: np.ufunc, x: HostArray, axis: int, dtype: Any
 ) -> HostArray | None:
@@ -58,8 +69,9 @@ def _accumulated(
     outer, length = math.prod(x.shape[:axis]), x.shape[axis]
     columns = math.prod(x.shape[axis + 1 :])
     if columns == outer == 1:
-        return _of_integers(x, total) if ufunc is np.add else None
-    if total != x.dtype or total.char not in "fdlqLQ" or length < 2:
+        found = _of_integers(x, total) if ufunc is np.add else None
+        return _in_turn(ufunc, x, total) if found is None else found
+    if total != x.dtype or total.char not in _NUMBERS or length < 2:
         return None
     times = ufunc is np.multiply
     if times and _is_told("under"):

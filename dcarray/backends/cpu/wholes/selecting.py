@@ -1,7 +1,8 @@
 """Elements by masks and by index arrays, on all cores.
 
 NumPy's way through a mask waits for the processor to guess each element of it; here
-nothing is guessed (`ops.kernels.selecting`).  Index arrays are cut into pieces.
+nothing is guessed (`ops.kernels.selecting`).  Index arrays are cut into pieces; what is
+stored by them is brought together first (`storing`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ....ops.kernels.gathering import carrier
 from ..kernels import run_pieces
 from ..threads import available_threads, run_slices
 from .radix import in_pieces, rented
+from .storing import is_worth_it, stored
 
 __all__ = [
     "argwhere",
@@ -155,38 +157,49 @@ def get(x: HostArray, *arrays: HostArray, key: Any) -> Any:
 
 def put(x: HostArray, key: Any, value: Any) -> None:
     """``x[key] = value``."""
-    if (
-        type(key) is np.ndarray
-        and key.shape == x.shape
-        and _is_mask(key)
-        and _is_run(x)
-        and _replaced(x, key, value)
-    ):
-        return
+    if type(key) is np.ndarray and _is_run(x) and not np.may_share_memory(key, x):
+        if key.dtype == np.bool:
+            if key.shape == x.shape and _is_mask(key) and _replaced(x, key, value):
+                return
+        elif x.ndim == 1 and is_worth_it(x, key):
+            values = _elements(x, value)
+            if (
+                values is not None
+                and (np.ndim(value) == 0 or values.shape == key.shape)
+                and stored(x, key, values)
+            ):
+                return
     x[key] = value
+
+
+def _elements(x: HostArray, value: Any) -> HostArray | None:
+    """What is to be stored, as contiguous elements of the dtype of ``x`` in memory of
+    their own; None where NumPy converts them."""
+    if np.ndim(value) == 0:
+        if type(value) not in _PLAIN and getattr(value, "dtype", None) != x.dtype:
+            return None  # NumPy has rules, and warnings
+        one = np.empty(1, x.dtype)
+        one[0] = value
+        return one
+    if not _is_run(value) or value.dtype != x.dtype or np.may_share_memory(value, x):
+        return None
+    elements: HostArray = value
+    return elements
 
 
 def _replaced(x: HostArray, mask: HostArray, value: Any) -> bool:
     kind = carrier(x.dtype)
-    if np.may_share_memory(mask, x):
+    values = _elements(x, value)
+    if values is None or values.ndim != 1:
         return False
     if np.ndim(value) == 0:
-        if type(value) not in _PLAIN and getattr(value, "dtype", None) != x.dtype:
-            return False  # NumPy has rules, and warnings
-        values = np.empty(1, x.dtype)
-        values[0] = value
         pieces, each = in_pieces(mask.size)
         begun = np.zeros(pieces, np.int64)
     else:
-        values = value
-        if not _is_run(values) or values.dtype != x.dtype or values.ndim != 1:
-            return False
         found = _Mask(mask)
         pieces, each, begun = found.pieces, found.each, found.begun
         if found.selected != values.size or not values.size:
             return False  # NumPy says what is wrong
-        if np.may_share_memory(values, x):
-            return False
     arguments = (x.reshape(-1).view(kind), mask.reshape(-1).view(np.uint8), begun)
     sizes = (values.size, mask.size, each)
     kernel = rows.place_kernel(kind)
