@@ -11,12 +11,13 @@ import numpy as np
 from ..backends.registry import Device, device_of
 from ..config import current
 from ..ops.elementwise import BY_UFUNC
-from . import calls, capsule, export, indexing
+from . import calls, capsule, export, indexing, whole
 from .fallback import call_numpy, on_host
 from .flags import DeviceFlags
 from .flat import FlatIterator
 from .movement import moved
 from .picking import Picking
+from .small import arrays_are
 from .state import HostArray
 
 __all__ = ["DeviceArray"]
@@ -153,11 +154,13 @@ class DeviceArray(Picking):
         return None if whole else type(self)._of_shared(root)
 
     @property
+    @whole.method
     def T(self) -> Any:
         """The transpose."""
         return moved(self, lambda a: a.T)
 
     @property
+    @whole.method
     def mT(self) -> Any:
         """The transpose of the last two axes.
 
@@ -169,6 +172,7 @@ class DeviceArray(Picking):
         return moved(self, lambda a: a.mT)
 
     @property
+    @whole.method
     def real(self) -> Any:
         """The real part, a view."""
         return moved(self, lambda a: a.real) if self.dtype.kind == "c" else self
@@ -404,6 +408,8 @@ class DeviceArray(Picking):
             return handler(*arguments, **keywords)
         return call_numpy(type(self), function, *arguments, **keywords)
 
+
+arrays_are(DeviceArray)
 
 _EXTENSION = 12
 """kDLExtDev: DLPack has no number for this kind of device."""
