@@ -11,14 +11,14 @@ import numpy as np
 from ..backends.registry import Device, device_of
 from ..config import current
 from ..ops.elementwise import BY_UFUNC
-from . import calls, capsule, export, indexing, whole
+from . import calls, capsule, export, indexing
 from .fallback import call_numpy, on_host
 from .flags import DeviceFlags
 from .flat import FlatIterator
 from .movement import moved
 from .picking import Picking
-from .small import arrays_are
 from .state import HostArray
+from .whole import arrays_are, method
 
 __all__ = ["DeviceArray"]
 
@@ -154,13 +154,13 @@ class DeviceArray(Picking):
         return None if whole else type(self)._of_shared(root)
 
     @property
-    @whole.method
+    @method
     def T(self) -> Any:
         """The transpose."""
         return moved(self, lambda a: a.T)
 
     @property
-    @whole.method
+    @method
     def mT(self) -> Any:
         """The transpose of the last two axes.
 
@@ -172,7 +172,7 @@ class DeviceArray(Picking):
         return moved(self, lambda a: a.mT)
 
     @property
-    @whole.method
+    @method
     def real(self) -> Any:
         """The real part, a view."""
         return moved(self, lambda a: a.real) if self.dtype.kind == "c" else self

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .small import ANY, Whole, short
+from .small import ANY, Whole, arrays_are, short
 
-__all__ = ["FUNCTIONS", "METHODS", "SEVERAL", "function", "method"]
+__all__ = ["FUNCTIONS", "METHODS", "SEVERAL", "arrays_are", "function", "method"]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
