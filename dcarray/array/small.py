@@ -188,6 +188,8 @@ def _hosts(
         if kind is _cls:
             array = x
             host = array._host
+            if host is None:
+                host = array._settled()
             if host is None or place >= operands:
                 return None
             size = host.size

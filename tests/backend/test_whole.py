@@ -440,6 +440,16 @@ def test_pending_operands_are_computed() -> None:
     assert int(dc.sum(x)) == 20 and dc.flip(x).tolist() == [8, 6, 4, 2, 0]
 
 
+def test_what_was_computed_is_on_the_host() -> None:
+    with dc.config(lazy="always"):
+        x = dc.arange(5) * 2
+        dc.evaluate(x)
+    assert x._host is None and is_short(FLIP, x)
+    view = dc.flip(x)
+    view[0] = 1
+    assert x.tolist() == [0, 2, 4, 6, 1]
+
+
 def test_shared_memory_is_read_when_it_is_asked_for() -> None:
     host = np.arange(4.0)
     x = dc.asarray(host, copy=False)
