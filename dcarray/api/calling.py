@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray, calls
+from ..array import DeviceArray, calls, whole
 from ..array.fallback import MOST_ITEMS, on_host
 from ..array.library import oracle
 from ..backends.registry import AUTO, Device
@@ -199,7 +199,7 @@ def served(
         return found
 
     call.__module__ = function.__module__.replace("numpy", "dcarray", 1)
-    return native(call)
+    return whole.function(function)(native(call))
 
 
 def _exactly(out: Any, found: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray, calls
+from ..array import DeviceArray, calls, whole
 from ..array.fallback import on_host
 from ..array.library import oracle
 from ..array.movement import moved
@@ -45,6 +45,7 @@ tensordot = served(rows.TENSORDOT)
 cross = served(rows.CROSS)
 
 
+@whole.function(np.einsum)
 @native
 def einsum(
     *operands: Any, out: Any = None, optimize: Any = False, **options: Any
@@ -138,6 +139,7 @@ def _letters(subscripts: Any) -> str:
 einsum_path = fallback(np.einsum_path)
 
 
+@whole.function(np.trace)
 @native
 def trace(
     a: Any,
@@ -153,6 +155,7 @@ def trace(
     return a.trace(offset, axis1, axis2, dtype, out)
 
 
+@whole.function(np.matrix_transpose)
 @native
 def matrix_transpose(x: Any, /) -> Any:
     """Matrices with their last two axes exchanged, a view."""

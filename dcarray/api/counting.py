@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray
+from ..array import DeviceArray, whole
 from ..array.library import oracle
 from ..ops import indexing as picks, statistics as rows
 from . import calling
@@ -42,6 +42,7 @@ def _on_host(*arguments: Any, **keywords: Any) -> Any:
     return oracle(rows.HISTOGRAM)(*arguments, **keywords)
 
 
+@whole.function(np.histogram)
 @hosted(_on_host)
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray
+from ..array import DeviceArray, whole
 from ..array.movement import empty_along
 from ..array.state import check_dtype, is_foreign
 from ..backends.registry import Device
@@ -45,6 +45,7 @@ __all__ = [
 
 # ------------------------------------------------------------- from other arrays
 @unbound
+@whole.function(np.array)
 @native
 def array(
     object: Any,
@@ -88,6 +89,7 @@ def array(
 
 
 @unbound
+@whole.function(np.asarray)
 @native
 def asarray(
     a: Any,
@@ -126,6 +128,7 @@ def asarray(
 
 
 @unbound
+@whole.function(np.asanyarray)
 @native
 def asanyarray(
     a: Any,
@@ -141,6 +144,7 @@ def asanyarray(
 
 
 @unbound
+@whole.function(np.ascontiguousarray)
 @native
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     """An array in C order, with one axis at least."""
@@ -181,6 +185,7 @@ def require(
     return placed(np.array(result, order="K"))
 
 
+@whole.function(np.copy)
 @native
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
     """A copy with memory of its own."""
@@ -241,6 +246,7 @@ def _filled(
 
 
 @unbound
+@whole.function(np.empty)
 @native
 def empty(
     shape: Any,
@@ -266,6 +272,7 @@ def empty(
 
 
 @unbound
+@whole.function(np.zeros)
 @native
 def zeros(
     shape: Any,
@@ -279,6 +286,7 @@ def zeros(
     return _filled(shape, 0, dtype, order, device)
 
 
+@whole.function(np.ones)
 @native
 def ones(
     shape: Any,
@@ -292,6 +300,7 @@ def ones(
     return _filled(shape, 1, dtype, order, device)
 
 
+@whole.function(np.full)
 @native
 def full(
     shape: Any,
@@ -358,6 +367,7 @@ def _probe(x: DeviceArray) -> Any:
     return x._host if x._host is not None else phantom(x._layout, x.dtype)
 
 
+@whole.function(np.empty_like)
 @minding_subclasses(np.empty_like)
 @native
 def empty_like(
@@ -388,6 +398,7 @@ def empty_like(
     return _like(prototype, None, dtype, order, shape, device)
 
 
+@whole.function(np.zeros_like)
 @minding_subclasses(np.zeros_like)
 @native
 def zeros_like(
@@ -403,6 +414,7 @@ def zeros_like(
     return _like(a, 0, dtype, order, shape, device)
 
 
+@whole.function(np.ones_like)
 @minding_subclasses(np.ones_like)
 @native
 def ones_like(
@@ -418,6 +430,7 @@ def ones_like(
     return _like(a, 1, dtype, order, shape, device)
 
 
+@whole.function(np.full_like)
 @minding_subclasses(np.full_like)
 @native
 def full_like(

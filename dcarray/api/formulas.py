@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray, calls
+from ..array import DeviceArray, calls, whole
 from ..array.fallback import call_numpy, on_host
 from ..array.state import is_foreign
 from ..backends.registry import AUTO
@@ -48,6 +48,7 @@ def _apply(op: Any, *operands: Any, **keywords: Any) -> Any:
 
 
 # --------------------------------------------------------------------------- rounding
+@whole.function(np.clip)
 @native
 def clip(
     a: Any,
@@ -87,6 +88,7 @@ def clip(
     return as_array(a).clip(low, high, out, **kwargs)
 
 
+@whole.function(np.round)
 @minding_subclasses(np.round)
 @native
 def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:

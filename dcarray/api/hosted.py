@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray
+from ..array import DeviceArray, whole
 from ..array.fallback import call_numpy, on_host
 from ..backends.registry import AUTO
 from .calling import named_device
@@ -41,7 +41,7 @@ def hosted(function: Function, plainly: bool = False) -> Callable[[Function], Fu
 
         if plainly:
             call.__wrapped__ = function
-        return native(call)
+        return whole.function(function)(native(call))
 
     return decorate
 

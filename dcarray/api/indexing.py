@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray, calls
+from ..array import DeviceArray, calls, whole
 from ..array.fallback import on_host
 from ..backends.registry import AUTO
 from ..config import current
@@ -47,6 +47,7 @@ _missing: Any = np._NoValue
 
 
 # ---------------------------------------------------------------------------- picking
+@whole.function(np.take)
 @minding_subclasses(np.take)
 @native
 def take(
@@ -68,6 +69,7 @@ def take(
     return as_array(a).take(indices, axis, out, mode)
 
 
+@whole.function(np.take_along_axis)
 @native
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     """For each place along the other axes, elements by indices of its own.
@@ -366,6 +368,7 @@ def _checked_indices(x: Any) -> Any:
     return found.astype(np.intp)
 
 
+@whole.function(np.where)
 @native
 def where(condition: Any, x: Any = _missing, y: Any = _missing, /) -> Any:
     """Elements of ``x`` where a condition is true, of ``y`` elsewhere.

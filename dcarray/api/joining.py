@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray
+from ..array import DeviceArray, whole
 from ..array.fallback import on_host
 from ..array.movement import empty_along
 from ..backends.registry import AUTO, Device
@@ -56,6 +56,7 @@ def _items(arrays: Any) -> list[Any]:
 
 
 # ---------------------------------------------------------------------------- joining
+@whole.function(np.concatenate)
 @native
 def concatenate(
     arrays: Any,
@@ -355,6 +356,7 @@ def _pieces(x: Any, sections: Any, axis: int, equal: bool) -> list[Any]:
     return [array[(*before, slice(a, b))] for a, b in itertools.pairwise(bounds)]
 
 
+@whole.function(np.split)
 @minding_subclasses(np.split)
 @native
 def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
@@ -368,6 +370,7 @@ def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
     return _pieces(ary, indices_or_sections, axis, equal=True)
 
 
+@whole.function(np.array_split)
 @minding_subclasses(np.array_split)
 @native
 def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:

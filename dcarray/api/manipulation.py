@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..array import whole
 from ..array.movement import moved
 from ..array.state import HostArray, is_foreign
 from ..layout import broadcast_shapes as common_shape
@@ -44,6 +45,7 @@ def _view(x: Any, function: Callable[[HostArray], HostArray]) -> Any:
 
 
 # ------------------------------------------------------------------------------ shape
+@whole.function(np.reshape)
 @minding_subclasses(np.reshape)
 @native
 def reshape(
@@ -71,6 +73,7 @@ def reshape(
     return as_array(a).reshape(plain, order=order, copy=copy)
 
 
+@whole.function(np.ravel)
 @minding_subclasses(np.ravel)
 @native
 def ravel(a: Any, order: Any = "C") -> Any:
@@ -78,6 +81,7 @@ def ravel(a: Any, order: Any = "C") -> Any:
     return as_array(a).ravel(order)
 
 
+@whole.function(np.expand_dims)
 @minding_subclasses(np.expand_dims)
 @native
 def expand_dims(a: Any, axis: Any = 0) -> Any:
@@ -93,6 +97,7 @@ def expand_dims(a: Any, axis: Any = 0) -> Any:
     return _view(a, lambda array: np.expand_dims(array, places))
 
 
+@whole.function(np.squeeze)
 @minding_subclasses(np.squeeze)
 @native
 def squeeze(a: Any, axis: Any = None) -> Any:
@@ -100,33 +105,39 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     return as_array(a).squeeze(unwrapped(axis))
 
 
-def _at_least(arrays: Sequence[Any], function: Callable[[HostArray], Any]) -> Any:
-    found = tuple([_view(x, function) for x in arrays])
+def _at_least(
+    ndim: int, arrays: Sequence[Any], function: Callable[[HostArray], Any]
+) -> Any:
+    given = [as_array(x) for x in arrays]
+    found = tuple([x if x.ndim >= ndim else moved(x, function) for x in given])
     return found[0] if len(found) == 1 else found
 
 
+@whole.function(np.atleast_1d)
 @minding_subclasses(np.atleast_1d)
 @native
 def atleast_1d(*arys: Any) -> Any:
     """Views with one axis at least."""
-    return _at_least(arys, np.atleast_1d)
+    return _at_least(1, arys, np.atleast_1d)
 
 
+@whole.function(np.atleast_2d)
 @minding_subclasses(np.atleast_2d)
 @native
 def atleast_2d(*arys: Any) -> Any:
     """Views with two axes at least; new ones come first."""
-    return _at_least(arys, np.atleast_2d)
+    return _at_least(2, arys, np.atleast_2d)
 
 
 @minding_subclasses(np.atleast_3d)
 @native
 def atleast_3d(*arys: Any) -> Any:
     """Views with three axes at least; a vector becomes ``(1, n, 1)``."""
-    return _at_least(arys, np.atleast_3d)
+    return _at_least(3, arys, np.atleast_3d)
 
 
 # ------------------------------------------------------------------------------- axes
+@whole.function(np.transpose)
 @minding_subclasses(np.transpose)
 @native
 def transpose(a: Any, axes: Any = None) -> Any:
@@ -135,6 +146,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return _view(a, lambda array: np.transpose(array, order))
 
 
+@whole.function(np.permute_dims)
 @minding_subclasses(np.permute_dims)
 @native
 def permute_dims(a: Any, axes: Any = None) -> Any:
@@ -142,6 +154,7 @@ def permute_dims(a: Any, axes: Any = None) -> Any:
     return transpose(a, axes)
 
 
+@whole.function(np.matrix_transpose)
 @native
 def matrix_transpose(x: Any, /) -> Any:
     """A view with the last two axes swapped.
@@ -154,6 +167,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return _view(x, np.matrix_transpose)
 
 
+@whole.function(np.moveaxis)
 @minding_subclasses(np.moveaxis)
 @native
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
@@ -162,6 +176,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return _view(a, lambda array: np.moveaxis(array, *places))
 
 
+@whole.function(np.rollaxis)
 @minding_subclasses(np.rollaxis)
 @native
 def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
@@ -169,6 +184,7 @@ def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
     return _view(a, lambda array: np.rollaxis(array, axis, start))
 
 
+@whole.function(np.swapaxes)
 @minding_subclasses(np.swapaxes)
 @native
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
@@ -176,6 +192,7 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     return as_array(a).swapaxes(axis1, axis2)
 
 
+@whole.function(np.diagonal)
 @minding_subclasses(np.diagonal)
 @native
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
@@ -193,6 +210,7 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
 
 
 # -------------------------------------------------------------------------- direction
+@whole.function(np.flip)
 @minding_subclasses(np.flip)
 @native
 def flip(m: Any, axis: Any = None) -> Any:
@@ -206,6 +224,7 @@ def flip(m: Any, axis: Any = None) -> Any:
     return moved(x, lambda array: array[(*index, ...)])
 
 
+@whole.function(np.fliplr)
 @minding_subclasses(np.fliplr)
 @native
 def fliplr(m: Any) -> Any:
@@ -213,6 +232,7 @@ def fliplr(m: Any) -> Any:
     return _view(m, np.fliplr)
 
 
+@whole.function(np.flipud)
 @minding_subclasses(np.flipud)
 @native
 def flipud(m: Any) -> Any:
@@ -220,6 +240,7 @@ def flipud(m: Any) -> Any:
     return _view(m, np.flipud)
 
 
+@whole.function(np.rot90)
 @minding_subclasses(np.rot90)
 @native
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
@@ -228,6 +249,7 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
 
 
 # ----------------------------------------------------------------------- broadcasting
+@whole.function(np.broadcast_to)
 @native
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """A read-only view in a larger shape.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray, calls
+from ..array import DeviceArray, calls, whole
 from ..array.movement import moved
 from ..backends.registry import AUTO, Device, common_device
 from ..dtypes import is_recordable
@@ -53,6 +53,7 @@ def _device(device: str | Device | None, *operands: Any) -> Device:
     return chosen_device(device)
 
 
+@whole.function(np.arange)
 @native
 def arange(
     start: Any = _missing,
@@ -105,6 +106,7 @@ def _spaced(result: Any, device: Device, dtype: Any) -> Any:
     return placed(result, device)
 
 
+@whole.function(np.linspace)
 @native
 def linspace(
     start: Any,
@@ -191,6 +193,7 @@ def geomspace(
     return _spaced(result, _device(device, start, stop), dtype)
 
 
+@whole.function(np.eye)
 @native
 def eye(
     N: Any,
@@ -222,6 +225,7 @@ def eye(
     return placed(np.eye(rows, columns, shift, wanted, order), target)
 
 
+@whole.function(np.identity)
 @native
 def identity(
     n: Any,
@@ -234,6 +238,7 @@ def identity(
     return eye(n, dtype=dtype, device=device)
 
 
+@whole.function(np.tri)
 @native
 def tri(
     N: Any,
@@ -263,6 +268,7 @@ def _part(m: Any, k: Any, lower: bool) -> Any:
     return calls.elementwise(DeviceArray, WHERE, chosen)
 
 
+@whole.function(np.tril)
 @native
 def tril(m: Any, k: Any = 0) -> Any:
     """The lower triangle of matrices, with zeros above it.
@@ -277,12 +283,14 @@ def tril(m: Any, k: Any = 0) -> Any:
     return _part(m, unwrapped(k), lower=True)
 
 
+@whole.function(np.triu)
 @native
 def triu(m: Any, k: Any = 0) -> Any:
     """The upper triangle of matrices, with zeros below it; see `tril`."""
     return _part(m, unwrapped(k), lower=False)
 
 
+@whole.function(np.diag)
 @native
 def diag(v: Any, k: Any = 0) -> Any:
     """The diagonal of a matrix, or a matrix with a given diagonal.

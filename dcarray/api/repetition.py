@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray, calls
+from ..array import DeviceArray, calls, whole
 from ..array.fallback import call_numpy, on_host
 from ..array.movement import empty_along
 from ..backends.registry import AUTO
@@ -71,6 +71,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 # ---------------------------------------------------------------------------- padding
+@whole.function(np.pad)
 @native
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """The array with a border.

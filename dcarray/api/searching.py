@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray
+from ..array import DeviceArray, whole
 from ..array.fallback import on_host
 from ..ops import indexing as picks
 from .calling import served
@@ -24,6 +24,7 @@ __all__ = [
 _missing: Any = np._NoValue
 
 
+@whole.function(np.argmax)
 @native
 def argmax(
     a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _missing
@@ -43,6 +44,7 @@ def argmax(
     return on_host(DeviceArray, np.argmax, a, axis, out, keepdims=keepdims)
 
 
+@whole.function(np.argmin)
 @native
 def argmin(
     a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _missing
@@ -53,6 +55,7 @@ def argmin(
     return on_host(DeviceArray, np.argmin, a, axis, out, keepdims=keepdims)
 
 
+@whole.function(np.nonzero)
 @native
 def nonzero(a: Any) -> Any:
     """Indices of the elements that are not zero, as `numpy.nonzero`."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray
+from ..array import DeviceArray, whole
 from ..array.fallback import on_host
 from ..array.library import oracle
 from ..backends.registry import AUTO
@@ -19,6 +19,7 @@ from .coverage import fallback, native
 __all__ = ["argpartition", "argsort", "lexsort", "partition", "sort", "sort_complex"]
 
 
+@whole.function(np.sort)
 @native
 def sort(
     a: Any,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray
+from ..array import DeviceArray, whole
 from ..array.fallback import on_host
 from ..backends.registry import AUTO
 from ..ops import indexing as picks, statistics as rows
@@ -75,7 +75,10 @@ def sum(
     if isinstance(a, DeviceArray):
         held = [a]
         del a  # see `fused.is_temporary`
-        return held.pop().sum(axis, dtype, out, keepdims, initial, where)
+        keep = keepdims is not _missing and keepdims
+        if initial is _missing and where is _missing:
+            return held.pop().sum(axis, dtype, out, keep)
+        return held.pop().sum(axis, dtype, out, keep, initial, where)
     return on_host(DeviceArray, np.sum, a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -93,7 +96,10 @@ def prod(
     if isinstance(a, DeviceArray):
         held = [a]
         del a  # see `fused.is_temporary`
-        return held.pop().prod(axis, dtype, out, keepdims, initial, where)
+        keep = keepdims is not _missing and keepdims
+        if initial is _missing and where is _missing:
+            return held.pop().prod(axis, dtype, out, keep)
+        return held.pop().prod(axis, dtype, out, keep, initial, where)
     return on_host(DeviceArray, np.prod, a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -110,7 +116,10 @@ def max(
     if isinstance(a, DeviceArray):
         held = [a]
         del a  # see `fused.is_temporary`
-        return held.pop().max(axis, out, keepdims, initial, where)
+        keep = keepdims is not _missing and keepdims
+        if initial is _missing and where is _missing:
+            return held.pop().max(axis, out, keep)
+        return held.pop().max(axis, out, keep, initial, where)
     return on_host(DeviceArray, np.max, a, axis, out, keepdims, initial, where)
 
 
@@ -127,7 +136,10 @@ def min(
     if isinstance(a, DeviceArray):
         held = [a]
         del a  # see `fused.is_temporary`
-        return held.pop().min(axis, out, keepdims, initial, where)
+        keep = keepdims is not _missing and keepdims
+        if initial is _missing and where is _missing:
+            return held.pop().min(axis, out, keep)
+        return held.pop().min(axis, out, keep, initial, where)
     return on_host(DeviceArray, np.min, a, axis, out, keepdims, initial, where)
 
 
@@ -148,7 +160,10 @@ def any(
     if isinstance(a, DeviceArray):
         held = [a]
         del a  # see `fused.is_temporary`
-        return held.pop().any(axis, out, keepdims, where=where)
+        keep = keepdims is not _missing and keepdims
+        if out is None and where is _missing:
+            return held.pop().any(axis, keepdims=keep)
+        return held.pop().any(axis, out, keep, where=where)
     return on_host(DeviceArray, np.any, a, axis, out, keepdims, where=where)
 
 
@@ -165,7 +180,10 @@ def all(
     if isinstance(a, DeviceArray):
         held = [a]
         del a  # see `fused.is_temporary`
-        return held.pop().all(axis, out, keepdims, where=where)
+        keep = keepdims is not _missing and keepdims
+        if out is None and where is _missing:
+            return held.pop().all(axis, keepdims=keep)
+        return held.pop().all(axis, out, keep, where=where)
     return on_host(DeviceArray, np.all, a, axis, out, keepdims, where=where)
 
 
@@ -183,10 +201,14 @@ def mean(
     if isinstance(a, DeviceArray):
         held = [a]
         del a  # see `fused.is_temporary`
-        return held.pop().mean(axis, dtype, out, keepdims, where=where)
+        keep = keepdims is not _missing and keepdims
+        if where is _missing:
+            return held.pop().mean(axis, dtype, out, keep)
+        return held.pop().mean(axis, dtype, out, keep, where=where)
     return on_host(DeviceArray, np.mean, a, axis, dtype, out, keepdims, where=where)
 
 
+@whole.function(np.var)
 @native
 def var(
     a: Any,
@@ -223,6 +245,7 @@ def var(
     return on_host(DeviceArray, np.var, a, axis, dtype, out, ddof, keepdims, **options)
 
 
+@whole.function(np.std)
 @native
 def std(
     a: Any,
@@ -244,6 +267,7 @@ def std(
     return on_host(DeviceArray, np.std, a, axis, dtype, out, ddof, keepdims, **options)
 
 
+@whole.function(np.ptp)
 @native
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = _missing) -> Any:
     """Largest less smallest element along ``axis``, as `numpy.ptp`."""
@@ -254,6 +278,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = _missing) -> 
 
 
 # ----------------------------------------------------------------------------- scans
+@whole.function(np.cumsum)
 @native
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running sums along ``axis``, as `numpy.cumsum`."""
@@ -262,6 +287,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     return on_host(DeviceArray, np.cumsum, a, axis, dtype, out)
 
 
+@whole.function(np.cumprod)
 @native
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running products along ``axis``, as `numpy.cumprod`."""

@@ -123,7 +123,9 @@ def elementwise(
 
 def _is_read_at_once(x: Any) -> bool:
     """Whether somebody outside can write the operand's memory at any time."""
-    return is_foreign(x) or (isinstance(x, ArrayState) and x._is_shared())
+    if isinstance(x, ArrayState):
+        return x._is_shared()
+    return is_foreign(x) and x.ndim > 0  # what has no axes is a number by now
 
 
 def _refuse_negative(cls: type[Array], exponent: Any) -> None:

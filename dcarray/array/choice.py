@@ -165,7 +165,7 @@ def _pointless(operands: Sequence[Any], outs: Sequence[Any]) -> bool:
     foreign = pending = False
     for x in operands:
         if is_foreign(x):
-            foreign = True
+            foreign = foreign or x.ndim > 0  # what has no axes is a number by now
         elif isinstance(x, ArrayState):
             if x._is_shared():
                 foreign = True

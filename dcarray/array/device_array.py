@@ -18,6 +18,7 @@ from .flat import FlatIterator
 from .movement import moved
 from .picking import Picking
 from .state import HostArray
+from .whole import arrays_are, method
 
 __all__ = ["DeviceArray"]
 
@@ -153,11 +154,13 @@ class DeviceArray(Picking):
         return None if whole else type(self)._of_shared(root)
 
     @property
+    @method
     def T(self) -> Any:
         """The transpose."""
         return moved(self, lambda a: a.T)
 
     @property
+    @method
     def mT(self) -> Any:
         """The transpose of the last two axes.
 
@@ -169,6 +172,7 @@ class DeviceArray(Picking):
         return moved(self, lambda a: a.mT)
 
     @property
+    @method
     def real(self) -> Any:
         """The real part, a view."""
         return moved(self, lambda a: a.real) if self.dtype.kind == "c" else self
@@ -404,6 +408,8 @@ class DeviceArray(Picking):
             return handler(*arguments, **keywords)
         return call_numpy(type(self), function, *arguments, **keywords)
 
+
+arrays_are(DeviceArray)
 
 _EXTENSION = 12
 """kDLExtDev: DLPack has no number for this kind of device."""

@@ -16,9 +16,11 @@ from ..layout import Layout, address_of
 from ..lazy import recover
 from .state import ArrayState
 
-__all__ = ["MOST_ITEMS", "call_numpy", "on_host", "own_array"]
+__all__ = ["MOST_ITEMS", "as_arrays", "call_numpy", "on_host", "own_array"]
 
 Array = TypeVar("Array", bound=ArrayState)
+
+_ndarray, _generic = np.ndarray, np.generic
 
 MOST_ITEMS: int = np.iinfo(np.intc).max
 """More arrays than this in a sequence NumPy does not take."""
@@ -51,12 +53,6 @@ def call_numpy(
     """
     recover.fallback_allowed(getattr(function, "__name__", str(function)), "cpu")
     return _Call(cls, function).run(arguments, keywords)
-
-
-def _is_view(result: np.ndarray[Any, Any], host: np.ndarray[Any, Any]) -> bool:
-    if result.size:
-        return np.may_share_memory(result, host)
-    return result.base is not None and (result.base is host or result.base is host.base)
 
 
 def own_array(x: Any) -> Any:
@@ -126,7 +122,7 @@ class _Call:
             result = self.function(*[own_array(x) for x in hosts], **given)
         if isinstance(out, (ArrayState, np.ndarray)) and type(result) is np.ndarray:
             return out  # also where NumPy gives a view of it
-        return self._wrap(result)
+        return as_arrays(self.cls, result, self.given, self.foreign, self.device)
 
     def _writes_first(
         self, arguments: tuple[Any, ...], keywords: dict[str, Any]
@@ -159,54 +155,90 @@ class _Call:
             return np.poly1d(self._host(x.coeffs, False), variable=x.variable)
         return x
 
-    def _wrap(self, result: Any) -> Any:
-        kind = type(result)
-        if kind is np.ndarray:
-            return self._wrap_array(result)
-        if isinstance(result, np.generic):
-            if current().scalars == "numpy":
-                return result
-            return self._placed(np.asarray(result))
-        if kind is tuple or kind is list:
-            return kind([self._wrap(item) for item in result])
-        if isinstance(result, tuple) and hasattr(result, "_fields"):
-            return kind(*[self._wrap(item) for item in result])
-        return result
 
-    def _wrap_array(self, result: np.ndarray[Any, Any]) -> Any:
-        for x in self.given:
-            if x._host is result:
-                return x
-        # An array that owns its memory, and went in nowhere, shares it with nobody.
-        if result.base is not None:
-            for x in self.given:
-                host = x._host
-                if host is not None and _is_view(result, host):
-                    view = x._host_sibling(result)
-                    return view
-                if host is None and self._shares(result, x):
-                    return self._device_view(result, x)
-            for foreign in self.foreign:
-                if np.may_share_memory(result, foreign):
-                    return self.cls._of_shared(result)
-        if result.ndim == 0 and current().scalars == "numpy":
-            return result[()]
-        return self._placed(result)
+def as_arrays(
+    cls: type[Array],
+    result: Any,
+    given: list[ArrayState],
+    foreign: list[np.ndarray[Any, Any]],
+    device: Device,
+) -> Any:
+    """What a function returned, wrapped: tuples and lists item by item.
 
-    def _shares(self, result: np.ndarray[Any, Any], x: ArrayState) -> bool:
-        buffer = x._bind().value.buffer
-        return (
-            buffer is not None
-            and buffer.root is not None
-            and np.may_share_memory(result, buffer.root)
-        )
+    Parameters
+    ----------
+    cls : type
+        Of the arrays.
+    result : object
+    given : list of ArrayState
+        The arrays that went in, of which there may be views.
+    foreign : list of numpy.ndarray
+        NumPy's arrays that went in.
+    device : Device
+        The label of what is new.
+    """
+    kind = type(result)
+    if kind is _ndarray:
+        return _as_array(cls, result, given, foreign, device)
+    if isinstance(result, _generic):
+        if current().scalars == "numpy":
+            return result
+        return cls._of_host(np.asarray(result), device)
+    if kind is tuple or kind is list:
+        return kind([as_arrays(cls, x, given, foreign, device) for x in result])
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return kind(*[as_arrays(cls, x, given, foreign, device) for x in result])
+    return result
 
-    def _device_view(self, result: np.ndarray[Any, Any], x: ArrayState) -> Any:
-        buffer = x._bind().value.buffer
-        assert buffer is not None
-        offset = address_of(result) - buffer.start
-        return x._sibling(Layout(result.shape, result.strides, offset), result.dtype)
 
-    def _placed(self, array: np.ndarray[Any, Any]) -> Any:
-        """On the label of the arguments."""
-        return self.cls._of_host(array, self.device)
+def _as_array(
+    cls: type[Array],
+    result: np.ndarray[Any, Any],
+    given: list[ArrayState],
+    foreign: list[np.ndarray[Any, Any]],
+    device: Device,
+) -> Any:
+    for x in given:
+        if x._host is result:
+            return x
+    # An array that owns its memory, and went in nowhere, shares it with nobody.
+    base = result.base
+    if base is not None:
+        if len(given) == 1 and not foreign:
+            host = given[0]._host
+            if host is not None and (base is host or base is host.base):
+                return given[0]._host_sibling(result)  # there is no other source
+        for x in given:
+            host = x._host
+            if host is not None and _is_view(result, host):
+                return x._host_sibling(result)
+            if host is None and _shares(result, x):
+                return _device_view(result, x)
+        for array in foreign:
+            if np.may_share_memory(result, array):
+                return cls._of_shared(result)
+    if result.ndim == 0 and current().scalars == "numpy":
+        return result[()]
+    return cls._of_host(result, device)
+
+
+def _is_view(result: np.ndarray[Any, Any], host: np.ndarray[Any, Any]) -> bool:
+    if result.size:
+        return np.may_share_memory(result, host)
+    return result.base is not None and (result.base is host or result.base is host.base)
+
+
+def _shares(result: np.ndarray[Any, Any], x: ArrayState) -> bool:
+    buffer = x._bind().value.buffer
+    return (
+        buffer is not None
+        and buffer.root is not None
+        and np.may_share_memory(result, buffer.root)
+    )
+
+
+def _device_view(result: np.ndarray[Any, Any], x: ArrayState) -> Any:
+    buffer = x._bind().value.buffer
+    assert buffer is not None
+    offset = address_of(result) - buffer.start
+    return x._sibling(Layout(result.shape, result.strides, offset), result.dtype)

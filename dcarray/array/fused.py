@@ -19,6 +19,7 @@ from ..ops.reduction import ALL, ANY, PROD, SUM
 from ..ops.spec import Op, Signature
 from . import calls
 from .state import ArrayState, showing
+from .whole import method
 
 __all__ = [
     "accumulator_dtype",
@@ -100,7 +101,8 @@ def placed(result: ArrayState, out: ArrayState) -> Any:
 
 
 class _Probe:
-    def method(self) -> int:
+    @method
+    def sum(self) -> int:
         return _references(self)
 
 
@@ -108,7 +110,7 @@ def _references(x: object) -> int:
     return sys.getrefcount(x)
 
 
-_ONLY_THE_CALL = _Probe().method()
+_ONLY_THE_CALL = _Probe().sum()
 """References to an object that a method hands to a function, if nobody else has it."""
 
 

@@ -1,6 +1,6 @@
-"""The methods of `numpy.ndarray`: reductions, conversions and views.
+"""The methods of `numpy.ndarray`: conversions and views.
 
-What picks and orders elements is in `picking`.
+What picks and orders elements is in `picking`, what reduces them in `reducing`.
 """
 
 from __future__ import annotations
@@ -17,152 +17,25 @@ from ..config import current
 from ..dtypes import is_recordable
 from ..layout import Layout, phantom
 from ..lazy import errstate, execute, recover
-from ..ops.reduction import ALL, ANY, MAX, MIN, PROD, SUM
-from . import calls, reductions
+from . import calls, whole
 from .movement import copied, moved, raveled, reshaped
 from .operators import Operators
+from .reducing import Reducing
 from .state import HostArray, check_dtype
 from .straight import between, fetched, is_near, pooled, sent
 
 __all__ = ["Methods", "plain"]
 
-_missing: Any = np._NoValue
 _type = type
 
 
-class Methods(Operators):
+class Methods(Reducing):
     """NumPy's methods."""
 
     __slots__ = ()
 
-    # ----------------------------------------------------------------- reductions
-    def all(
-        self,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        *,
-        where: Any = _missing,
-    ) -> Any:
-        """Whether all elements along ``axis`` are true, as `numpy.all`."""
-        return reductions.reduction(self, ALL, np.all, axis, keepdims, out, where=where)
-
-    def any(
-        self,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        *,
-        where: Any = _missing,
-    ) -> Any:
-        """Whether any element along ``axis`` is true, as `numpy.any`."""
-        return reductions.reduction(self, ANY, np.any, axis, keepdims, out, where=where)
-
-    def max(
-        self,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = _missing,
-        where: Any = _missing,
-    ) -> Any:
-        """The largest elements along ``axis``, as `numpy.max`; NaN if there is one."""
-        return reductions.reduction(
-            self, MAX, np.max, axis, keepdims, out, initial=initial, where=where
-        )
-
-    def min(
-        self,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = _missing,
-        where: Any = _missing,
-    ) -> Any:
-        """The smallest elements along ``axis``, as `numpy.min`; NaN if there is one."""
-        return reductions.reduction(
-            self, MIN, np.min, axis, keepdims, out, initial=initial, where=where
-        )
-
-    def sum(
-        self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = _missing,
-        where: Any = _missing,
-    ) -> Any:
-        """The sums along ``axis``, as `numpy.sum`."""
-        return reductions.reduction(
-            self, SUM, np.sum, axis, keepdims, out, dtype, initial=initial, where=where
-        )
-
-    def prod(
-        self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = _missing,
-        where: Any = _missing,
-    ) -> Any:
-        """The products along ``axis``, as `numpy.prod`."""
-        return reductions.reduction(
-            self,
-            PROD,
-            np.prod,
-            axis,
-            keepdims,
-            out,
-            dtype,
-            initial=initial,
-            where=where,
-        )
-
-    def mean(
-        self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        *,
-        where: Any = _missing,
-    ) -> Any:
-        """The arithmetic means along ``axis``, as `numpy.mean`."""
-        return reductions.mean(self, axis, dtype, out, keepdims, where)
-
-    def var(
-        self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: Any = False,
-        *,
-        where: Any = _missing,
-        mean: Any = _missing,
-    ) -> Any:
-        """The variances along ``axis``, as `numpy.var`."""
-        return reductions.variance(self, axis, dtype, out, ddof, keepdims, where, mean)
-
-    def std(
-        self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: Any = False,
-        *,
-        where: Any = _missing,
-        mean: Any = _missing,
-    ) -> Any:
-        """The standard deviations along ``axis``, as `numpy.std`."""
-        return reductions.variance(
-            self, axis, dtype, out, ddof, keepdims, where, mean, root=True
-        )
-
     # ----------------------------------------------------------------- conversion
+    @whole.method
     def astype(
         self,
         dtype: Any,
@@ -229,6 +102,7 @@ class Methods(Operators):
             return made
         return made.to_device(self._device)
 
+    @whole.method
     def copy(self, order: Any = "C") -> Any:
         """A copy with memory of its own, as `numpy.ndarray.copy`."""
         return copied(self, order)
@@ -342,15 +216,18 @@ class Methods(Operators):
         return self._like_me(self._array().byteswap())
 
     # ---------------------------------------------------------------------- views
+    @whole.method
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         """A view of diagonals, as `numpy.diagonal`."""
         return moved(self, lambda a: a.diagonal(offset, axis1, axis2))
 
+    @whole.method
     def flatten(self, order: Any = "C") -> Any:
         """A one-dimensional copy, as `numpy.ndarray.flatten`."""
         result = self.ravel("K") if order == "K" else reshaped(self, -1, order)
         return result.copy() if result._binding is self._binding else result
 
+    @whole.method
     def ravel(self, order: Any = "C") -> Any:
         """The elements in one dimension, a view where the strides allow one."""
         if self._device.kind not in ("auto", "cpu"):
@@ -363,6 +240,7 @@ class Methods(Operators):
             return self._host_sibling(result)
         return type(self)._of_host(result, self._device)
 
+    @whole.method
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> Any:
         """The elements in another shape, a view where the strides allow one."""
         if len(shape) == 1:
@@ -389,14 +267,17 @@ class Methods(Operators):
         changed.ravel("K")[:number] = flat[:number]
         self._become(type(self)._of_host(changed, self._device))
 
+    @whole.method
     def squeeze(self, axis: Any = None) -> Any:
         """A view without axes of length 1, as `numpy.squeeze`."""
         return moved(self, lambda a: a.squeeze(axis))
 
+    @whole.method
     def swapaxes(self, axis1: SupportsIndex, axis2: SupportsIndex) -> Any:
         """A view with two axes exchanged."""
         return moved(self, lambda a: a.swapaxes(axis1, axis2))
 
+    @whole.method
     def transpose(self, *axes: Any) -> Any:
         """A view with the axes reversed or in the order given."""
         return moved(self, lambda a: a.transpose(*plain(axes)))

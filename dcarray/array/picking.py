@@ -10,7 +10,7 @@ from ..ops import elementwise as ops, indexing as picks
 from ..ops.contraction import DOT
 from ..ops.reduction import ARGMAX, ARGMIN, CUMULATIVE_PROD, CUMULATIVE_SUM
 from ..ops.spec import Op
-from . import calls, indexing, library, reductions
+from . import calls, indexing, library, reductions, whole
 from .fallback import call_numpy, on_host
 from .methods import Methods, plain
 
@@ -32,6 +32,7 @@ class Picking(Methods):
         return call_numpy(type(self), function, *arguments, **keywords)
 
     # ------------------------------------------------------------------ arithmetic
+    @whole.method
     def clip(
         self, min: Any = None, max: Any = None, out: Any = None, **keywords: Any
     ) -> Any:
@@ -57,6 +58,7 @@ class Picking(Methods):
             return self
         return calls.elementwise(type(self), ops.CONJUGATE, (self,))
 
+    @whole.method
     def round(self, decimals: SupportsIndex = 0, out: Any = None) -> Any:
         """The elements rounded to ``decimals`` places, as `numpy.round`."""
         places = int(decimals)
@@ -102,18 +104,21 @@ class Picking(Methods):
         out[...] = result
         return out
 
+    @whole.method
     def dot(self, b: Any, out: Any = None) -> Any:
         """The product with another array, as `numpy.dot`."""
         if out is not None:
             return self._call(library.oracle(DOT), self, b, out=out)
         return calls.library(type(self), DOT, (self, b))
 
+    @whole.method
     def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """The running products along ``axis``, as `numpy.cumprod`."""
         if out is not None:
             return self._call(np.cumprod, self, axis, dtype, out=out)
         return self._scan(CUMULATIVE_PROD, axis, dtype)
 
+    @whole.method
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """The running sums along ``axis``, as `numpy.cumsum`."""
         if out is not None:
@@ -130,6 +135,7 @@ class Picking(Methods):
             calls.warn_of_parts(x.dtype, np.dtype(dtype))
         return calls.library(type(self), op, (x,), axis=plain(axis), dtype=dtype)
 
+    @whole.method
     def trace(
         self,
         offset: int = 0,
@@ -143,6 +149,7 @@ class Picking(Methods):
         return diagonal.sum(axis=-1, dtype=dtype, out=out)
 
     # --------------------------------------------------------------------- picking
+    @whole.method
     def argmax(
         self, axis: Any = None, out: Any = None, *, keepdims: Any = False
     ) -> Any:
@@ -155,6 +162,7 @@ class Picking(Methods):
             type(self), ARGMAX, (self,), axis=plain(axis), keepdims=keepdims
         )
 
+    @whole.method
     def argmin(
         self, axis: Any = None, out: Any = None, *, keepdims: Any = False
     ) -> Any:
@@ -192,6 +200,7 @@ class Picking(Methods):
             filled = np.asarray(plain(value)).astype(self.dtype)
             indexing.set_item(self, ..., filled)
 
+    @whole.method
     def nonzero(self) -> Any:
         """The indices of elements that are not zero, one array for each axis."""
         result = calls.library(type(self), picks.NONZERO, (self,))
@@ -207,12 +216,14 @@ class Picking(Methods):
         )
         indexing.set_item(self, ..., changed)
 
+    @whole.method
     def repeat(self, repeats: Any, axis: Any = None) -> Any:
         """Each element repeated, as `numpy.repeat`."""
         return calls.library(
             type(self), picks.REPEAT, (self, repeats), axis=plain(axis)
         )
 
+    @whole.method
     def take(
         self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise"
     ) -> Any:
@@ -272,6 +283,7 @@ class Picking(Methods):
             )
             indexing.set_item(self, ..., changed)
 
+    @whole.method
     def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> Any:
         """Where to insert ``v`` to keep the order, as `numpy.searchsorted`."""
         if sorter is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import warnings
 
@@ -449,3 +450,23 @@ def test_integers_on_a_way_through_floats_are_not_cut_off(source, name):
                         r = getattr(module, name)(r)
                     results.append(r.astype(target))
                 same(*results)
+
+
+def test_a_number_of_numpys_on_the_left_is_recorded():
+    """NumPy hands it over as an array without axes, whose memory is nobody's."""
+    host = np.linspace(-1, 1, 50_000, dtype=np.float32)
+    x = dc.asarray(host)
+    for left in (np.float64(0.25), np.float32(0.25), np.array(0.25)):
+        for operation in (operator.le, operator.mul, operator.sub):
+            made = operation(left, x)
+            assert made._is_pending()
+            expected = operation(left, host)
+            assert made.dtype == expected.dtype
+            assert made.tobytes() == expected.tobytes()
+
+
+def test_memory_of_numpys_is_read_at_once():
+    x, host = dc.zeros(50_000), np.ones(50_000)
+    made = x + host
+    host[:] = 5
+    assert made.sum() == 50_000

@@ -1,0 +1,38 @@
+cimport cython
+
+from ..config cimport current
+from .fallback cimport as_arrays
+from .state cimport ArrayState, of_host
+
+cdef class Whole:
+    cdef public object function, options
+    cdef public bint makes
+    cdef public Py_ssize_t integers, most, operands, places
+
+cdef class _Force:
+    cdef public object settings
+    cdef public bint auto
+    cdef public Py_ssize_t small
+
+cdef object _cls, _ndarray, _dtype, _float64, _float32
+cdef frozenset _BLAS, _NUMBERS, _PLAIN
+cdef list _NOTHING
+cdef _Force _force
+
+@cython.locals(force=_Force)
+cdef _Force _in_force()
+
+@cython.locals(
+    force=_Force, most=Py_ssize_t, given=list, hosts=list, array=ArrayState,
+)
+cdef _answer(Whole rule, tuple arguments, dict keywords)
+
+@cython.locals(
+    hosts=list, inner=list, array=ArrayState, place=Py_ssize_t, within=Py_ssize_t,
+    size=Py_ssize_t,
+)
+cdef list _hosts(
+    Whole rule, items, list given, Py_ssize_t most, Py_ssize_t operands, Py_ssize_t deepest
+)
+
+cdef bint _is_plain(x) except -1
