@@ -10,13 +10,14 @@ import numpy as np
 
 from ..backends.registry import Device, device_of
 from ..config import current
-from ..ops.elementwise import BY_UFUNC
+from ..ops.spec import Op
 from . import calls, capsule, export, indexing
 from .fallback import call_numpy, on_host
 from .flags import DeviceFlags
 from .flat import FlatIterator
 from .movement import moved
 from .picking import Picking
+from .quick import on_ufunc
 from .state import HostArray
 
 __all__ = ["DeviceArray"]
@@ -378,16 +379,22 @@ class DeviceArray(Picking):
             )
         return self.namespaces[0]
 
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any
+    __array_ufunc__ = on_ufunc
+
+    def _on_ufunc(
+        self,
+        op: Op | None,
+        ufunc: np.ufunc,
+        method: str,
+        inputs: tuple[Any, ...],
+        keywords: dict[str, Any],
     ) -> Any:
         for x in inputs:
             handler = getattr(type(x), "__array_ufunc__", False)
             if handler is None:
                 return NotImplemented
         cls = type(self)
-        op = BY_UFUNC.get(ufunc)
-        if method == "__call__" and op is not None:
+        if op is not None:
             return calls.elementwise(cls, op, inputs, **keywords)
         if method == "at":
             host = inputs[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -72,12 +71,41 @@ def as_host(x: Any) -> Any:
 def spreads(operands: Sequence[Any], limit: int) -> bool:
     """Whether small arrays make a large result, as a row and a column do.
 
-    Numbers among the operands change nothing.
+    Each of them has fewer elements than ``limit``; numbers among them change nothing.
     """
-    shapes = [x.shape for x in operands if hasattr(x, "shape")]
-    if math.prod([math.prod(shape) for shape in shapes]) < limit:
+    common: tuple[int, ...] | None = None
+    changed = False
+    for x in operands:
+        kind = type(x)
+        if kind is float or kind is int or not hasattr(x, "shape"):
+            continue
+        shape = x.shape
+        if common is None:
+            common = shape
+        elif shape != common:
+            common = _broadcast(common, shape)
+            if common is None:  # NumPy says it in its own words
+                return False
+            changed = True
+    if not changed or common is None:
         return False
-    try:
-        return math.prod(np.broadcast_shapes(*shapes)) >= limit
-    except ValueError:  # NumPy says it in its own words
-        return False
+    count = 1
+    for length in common:
+        count *= length
+    return count >= limit
+
+
+def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape that two shapes have in common; None if there is none."""
+    if len(a) < len(b):
+        a, b = b, a
+    lengths = list(a)
+    place = len(a) - len(b)
+    for length in b:
+        other = lengths[place]
+        if other == 1:
+            lengths[place] = length
+        elif length != other and length != 1:
+            return None
+        place += 1
+    return tuple(lengths)

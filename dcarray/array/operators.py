@@ -79,15 +79,14 @@ from ..ops.elementwise import (
 from ..ops.spec import Op
 from .calls import device_of, elementwise, library, wrap
 from .choice import runs_at_once
-from .operands import spreads
-from .quick import SCALARS, record_on_device, record_quickly, updated_on_device
-from .state import ArrayState, is_writeable, of_host
+from .immediate import small, wrapped
+from .quick import record_on_device, record_quickly, updated_on_device
+from .state import ArrayState, is_writeable
 from .updating import update
 
 __all__ = ["Operators"]
 
 _Function = Callable[[Any, Any], Any]
-_ndarray = np.ndarray
 
 PRIORITY = 1000.0
 """Of arrays, before other libraries' types."""
@@ -121,9 +120,9 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     if a is not None:
         limit = current().eager_below
         if a.size < limit:
-            b = _small(x, a, other, limit)
+            b = small(x, a, other, limit)
             if b is not None:
-                return _wrapped(x, function(a, b))
+                return wrapped(x, function(a, b))
     made = record_quickly(op, x, other)
     if made is not None:
         return made
@@ -139,9 +138,9 @@ def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     if a is not None:
         limit = current().eager_below
         if a.size < limit:
-            b = _small(x, a, other, limit)
+            b = small(x, a, other, limit)
             if b is not None:
-                return _wrapped(x, function(b, a))
+                return wrapped(x, function(b, a))
     if not isinstance(other, ArrayState):
         made = record_quickly(op, other, x)
         if made is not None:
@@ -156,38 +155,9 @@ def _unary(x: ArrayState, op: Op, function: Callable[[Any], Any]) -> Any:
     if a is None:
         a = x._settled()
     if a is not None and a.size < current().eager_below:
-        return _wrapped(x, function(a))
+        return wrapped(x, function(a))
     made = record_quickly(op, x)
     return elementwise(type(x), op, (x,)) if made is None else made
-
-
-def _small(x: ArrayState, a: Any, other: Any, limit: int) -> Any:
-    """The other operand for a NumPy call at once; None if it takes the long way.
-
-    ``a`` is what ``x`` has on the host.
-    """
-    kind = type(other)
-    if kind is float or kind is int or kind in SCALARS:
-        return other
-    if kind is type(x):
-        y = other
-        if y._device is not x._device:
-            return None
-        b = y._host
-        if b is None:
-            b = y._settled()
-        if b is not None and b.size < limit:
-            if a.size * b.size >= limit and spreads((a, b), limit):
-                return None
-            return b
-    return None
-
-
-def _wrapped(x: ArrayState, result: Any) -> Any:
-    """What NumPy returned, on the label of ``x``."""
-    if type(result) is _ndarray:
-        return of_host(type(x), result, x._device)
-    return wrap(type(x), result, x._device)
 
 
 def _slowly(
@@ -209,7 +179,7 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     if a is not None:
         limit = current().eager_below
         if a.size < limit:
-            b = _small(x, a, other, limit)
+            b = small(x, a, other, limit)
             if b is not None:
                 binding = x._binding
                 if binding is None or binding._value is None:
@@ -399,7 +369,7 @@ class Operators(ArrayState):
                 and len(auto_devices) == 1
                 and (a.size < MATRIX or a.dtype.char in "fdFD")
             ):
-                return _wrapped(self, matmul(a, b))
+                return wrapped(self, matmul(a, b))
         if _refuses(other):
             return NotImplemented
         return library(type(self), MATMUL, (self, other))
