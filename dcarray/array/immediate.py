@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..backends.registry import AUTO
-from ..config import current
+from ..config import limits
 from .operands import spreads, wrap
-from .state import ArrayState, of_host
+from .state import ArrayState, of_host, settled, writable
 
 __all__ = ["COMPARISONS", "SCALARS", "at_once", "small", "wrapped"]
 
@@ -32,10 +32,10 @@ def at_once(
 ) -> Any:
     """The shortest way of a function, for small arrays of the host on one label, and
     numbers: one NumPy call, wrapped, or into ``out``.  None for all else."""
-    limit = current().eager_below
+    limit = limits().small
     device: Any = None
     hosts: list[Any] = []
-    count = 1
+    count = 1.0
     foreign = False
     for x in operands:
         kind = type(x)
@@ -43,20 +43,24 @@ def at_once(
             array = x
             host = array._host
             if host is None:
-                host = array._settled()
-            if host is None or host.size >= limit:
+                host = settled(array)
+            if host is None:
+                return None
+            size = host.size
+            if size >= limit:
                 return None
             if device is not array._device:
                 if device is not None:
                     return None
                 device = array._device
             hosts.append(host)
-            count *= host.size
+            count *= size
         elif kind is _ndarray:
-            if x.size >= limit:
+            size = x.size
+            if size >= limit:
                 return None
             hosts.append(x)
-            count *= x.size
+            count *= size
             foreign = True
         elif kind is float or kind is int or kind in SCALARS:
             hosts.append(x)
@@ -68,7 +72,13 @@ def at_once(
         return None if foreign else wrap(cls, function(*hosts), AUTO)
     if count >= limit and spreads(hosts, limit):
         return None
-    result = function(*hosts)
+    # To unpack them takes longer.
+    if len(hosts) == 1:
+        result = function(hosts[0])
+    elif len(hosts) == 2:
+        result = function(hosts[0], hosts[1])
+    else:
+        result = function(*hosts)
     if type(result) is _ndarray:
         return of_host(cls, result, device)
     return wrap(cls, result, device)
@@ -86,23 +96,24 @@ def _at_once_into(
         return None
     if function in COMPARISONS and host.dtype.char != "?":
         return None
-    function(*hosts, out=target._writable_array())
+    host = writable(target)
+    # By its name, and unpacked, it takes longer.
+    if len(hosts) == 1:
+        function(hosts[0], host)
+    elif len(hosts) == 2:
+        function(hosts[0], hosts[1], host)
+    else:
+        function(*hosts, host)
     return out
 
 
-def small(x: ArrayState, a: Any, other: Any, limit: int) -> Any:
+def small(x: ArrayState, a: Any, size: int, other: Any, limit: int) -> Any:
     """The other operand for a NumPy call at once; None if it takes the long way.
 
-    ``a`` is what ``x`` has on the host.
+    ``a`` is what ``x`` has on the host, of ``size`` elements.
     """
     kind = type(other)
     if kind is float or kind is int or kind in SCALARS:
-        return other
-    if kind is _ndarray:
-        if other.size >= limit:
-            return None
-        if a.size * other.size >= limit and spreads((a, other), limit):
-            return None
         return other
     if kind is type(x):
         y = other
@@ -110,12 +121,21 @@ def small(x: ArrayState, a: Any, other: Any, limit: int) -> Any:
             return None
         b = y._host
         if b is None:
-            b = y._settled()
-        if b is not None and b.size < limit:
-            if a.size * b.size >= limit and spreads((a, b), limit):
+            b = settled(y)
+            if b is None:
                 return None
-            return b
-    return None
+    elif kind is _ndarray:
+        b = other
+    else:
+        return None
+    length = b.size
+    if length >= limit:
+        return None
+    # A number of elements that they cannot exceed needs no look at their axes.
+    count = 1.0 * size * length
+    if count >= limit and a.shape != b.shape and spreads((a, b), limit):
+        return None
+    return b
 
 
 def wrapped(x: ArrayState, result: Any) -> Any:

@@ -3,7 +3,7 @@ cimport cython
 from ..config cimport current
 from .kept cimport copied, sliced
 from .operands cimport wrap
-from .state cimport ArrayState
+from .state cimport ArrayState, host_sibling, settled, writable
 from .updating cimport assigned
 
 @cython.locals(view=ArrayState)

@@ -22,7 +22,7 @@ from .kept import basic_view, copied, number_of, sliced
 from .keys import normalised, slotted, with_numbers
 from .library import oracle
 from .operands import wrap
-from .state import ArrayState, is_writeable
+from .state import ArrayState, host_sibling, is_writeable, settled, writable
 from .updating import assigned
 
 __all__ = ["add_at", "get_item", "set_item"]
@@ -41,7 +41,7 @@ def get_item(x: ArrayState, key: Any) -> Any:
     """``x[key]``: a view for slices and integers, a copy for index arrays."""
     host = x._host
     if host is None:
-        host = x._settled()
+        host = settled(x)
     if host is not None:
         if not _is_simple(key):
             if host.size < LARGE:
@@ -51,7 +51,7 @@ def get_item(x: ArrayState, key: Any) -> Any:
         else:
             result = host[key]
             if type(result) is _ndarray:
-                return x._host_sibling(result)
+                return host_sibling(x, result)
             return wrap(type(x), result, x._device)
     if host is None and x._device.kind not in _ON_HOST and _is_basic(key):
         view = sliced(x, key)
@@ -87,7 +87,7 @@ def get_item(x: ArrayState, key: Any) -> Any:
     # Fields of records are views too.
     shows = basic or (x.dtype.names and np.may_share_memory(result, host))
     if shows and type(result) is np.ndarray:
-        return x._host_sibling(result)
+        return host_sibling(x, result)
     return calls.wrap(cls, result, device)
 
 
@@ -150,7 +150,7 @@ def _hosted(x: ArrayState, key: Any) -> Any:
         if index._device is not x._device:
             return None
         host = index._host
-        return index._settled() if host is None else host
+        return settled(index) if host is None else host
     return key if type(key) is _ndarray else None
 
 
@@ -187,11 +187,10 @@ def _gather(x: ArrayState, key: Any) -> Any:
 # ----------------------------------------------------------------------------- writing
 def set_item(x: ArrayState, key: Any, value: Any) -> None:
     """``x[key] = value``."""
-    if not is_writeable(x):
-        raise ValueError("assignment destination is read-only")
     host = x._host
     if host is None:
-        if x._device.is_named and _is_basic(key) and assigned(x, key, value):
+        writes = x._device.is_named and not x._locked
+        if writes and _is_basic(key) and assigned(x, key, value):
             return
     else:
         # The short way: NumPy on the memory that is there.
@@ -202,7 +201,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         if simple or place is not None:
             kind = type(value)
             if kind is int or kind is float or kind is _ndarray or kind in SCALARS:
-                x._writable_array()[place] = value
+                writable(x)[place] = value
                 return
             if isinstance(value, ArrayState):
                 other = value
@@ -213,8 +212,10 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
                         stored.size > 4096 and other._binding is x._binding
                     )
                     if not same or not _is_same_memory(host[place], stored):
-                        x._writable_array()[place] = stored
+                        writable(x)[place] = stored
                     return
+    if not is_writeable(x):
+        raise ValueError("assignment destination is read-only")
     if isinstance(key, tuple):
         key = tuple(key)
     _common_device(x, key, "__setitem__")
@@ -238,7 +239,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         value = value._array()
     elif isinstance(value, (list, tuple)):
         value = calls.as_operand(value) if _has_arrays(value) else value
-    target = x._writable_array()
+    target = writable(x)
     if basic or target.size < LARGE:
         target[key] = value
     else:

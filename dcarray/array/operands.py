@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..backends.registry import AUTO, Device, common_device
-from ..config import current
+from ..config import limits
 from .state import NUMBERS, ArrayState, of_host
 
 __all__ = ["as_host", "as_operand", "device_of", "spreads", "wrap"]
 
-_ndarray, _generic = np.ndarray, np.generic
+_ndarray, _generic, _asarray = np.ndarray, np.generic, np.asarray
 
 Array = TypeVar("Array", bound=ArrayState)
 
@@ -25,15 +25,22 @@ def wrap(cls: type[Array], result: Any, device: Device = AUTO) -> Any:
     """
     kind = type(result)
     if kind is _ndarray:
-        if result.ndim == 0 and current().scalars == "numpy":
+        if result.ndim == 0 and limits().numbers:
             return result[()]
-        if device.is_named:
-            return cls._of_host(result, device)
-        return of_host(cls, result, device)
-    if isinstance(result, _generic):
-        if current().scalars == "numpy":
+    elif isinstance(result, _generic):
+        if limits().numbers:
             return result
-        return cls._of_host(np.asarray(result), device)
+        result = _asarray(result)
+    else:
+        return _wrapped(cls, result, device)
+    if device.is_named:
+        return cls._of_host(result, device)
+    return of_host(cls, result, device)
+
+
+def _wrapped(cls: type[Array], result: Any, device: Device) -> Any:
+    """The same of what is neither an array nor an element."""
+    kind = type(result)
     if kind is tuple:
         return tuple([wrap(cls, item, device) for item in result])
     if kind is list:
@@ -76,10 +83,9 @@ def spreads(operands: Sequence[Any], limit: int) -> bool:
     common: tuple[int, ...] | None = None
     changed = False
     for x in operands:
-        kind = type(x)
-        if kind is float or kind is int or not hasattr(x, "shape"):
+        shape = getattr(x, "shape", None)
+        if shape is None:
             continue
-        shape = x.shape
         if common is None:
             common = shape
         elif shape != common:

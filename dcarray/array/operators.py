@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.registry import common_device
-from ..config import current
+from ..config import limits
 from ..lazy.route import auto_devices
 from ..ops.contraction import MATMUL
 from ..ops.elementwise import (
@@ -79,12 +79,13 @@ from ..ops.elementwise import (
 from ..ops.spec import Op
 from .calls import device_of, elementwise, library, wrap
 from .choice import runs_at_once
+from .container import Container
 from .immediate import small, wrapped
 from .quick import record_on_device, record_quickly, updated_on_device
-from .state import ArrayState, is_writeable
+from .state import ArrayState, is_writeable, settled, writable
 from .updating import update
 
-__all__ = ["Operators"]
+__all__ = ["PRIORITY", "Operators"]
 
 _Function = Callable[[Any, Any], Any]
 
@@ -116,11 +117,12 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
             if made is not None:
                 return made
         else:
-            a = x._settled()
+            a = settled(x)
     if a is not None:
-        limit = current().eager_below
-        if a.size < limit:
-            b = small(x, a, other, limit)
+        limit = limits().small
+        size = a.size
+        if size < limit:
+            b = small(x, a, size, other, limit)
             if b is not None:
                 return wrapped(x, function(a, b))
     made = record_quickly(op, x, other)
@@ -134,11 +136,12 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
 def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     a = x._host
     if a is None:
-        a = x._settled()
+        a = settled(x)
     if a is not None:
-        limit = current().eager_below
-        if a.size < limit:
-            b = small(x, a, other, limit)
+        limit = limits().small
+        size = a.size
+        if size < limit:
+            b = small(x, a, size, other, limit)
             if b is not None:
                 return wrapped(x, function(b, a))
     if not isinstance(other, ArrayState):
@@ -153,8 +156,8 @@ def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
 def _unary(x: ArrayState, op: Op, function: Callable[[Any], Any]) -> Any:
     a = x._host
     if a is None:
-        a = x._settled()
-    if a is not None and a.size < current().eager_below:
+        a = settled(x)
+    if a is not None and a.size < limits().small:
         return wrapped(x, function(a))
     made = record_quickly(op, x)
     return elementwise(type(x), op, (x,)) if made is None else made
@@ -177,15 +180,12 @@ def _slowly(
 def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     a = x._host
     if a is not None:
-        limit = current().eager_below
-        if a.size < limit:
-            b = small(x, a, other, limit)
+        limit = limits().small
+        size = a.size
+        if size < limit:
+            b = small(x, a, size, other, limit)
             if b is not None:
-                binding = x._binding
-                if binding is None or binding._value is None:
-                    function(a, b)
-                else:
-                    function(x._writable_array(), b)
+                function(writable(x), b)
                 return x
     elif x._device.is_named and not x._locked:
         value = updated_on_device(op, x, other)
@@ -194,12 +194,12 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
             return x
     if _refuses(other):
         return NotImplemented
-    if a is not None and a.size < current().eager_below and a.flags.writeable:
+    if a is not None and a.size < limits().small and a.flags.writeable:
         b = other
         if isinstance(other, ArrayState):
             common_device((x._device, other._device), op.name)
             b = other._array()
-        function(x._writable_array(), b)
+        function(writable(x), b)
         return x
     if not is_writeable(x):
         raise ValueError("output array is read-only")
@@ -227,19 +227,17 @@ def _power(x: ArrayState, other: Any, in_place: bool = False) -> Any:
             simpler = SQRT
     if simpler is not None and x.dtype.kind in "biufc":
         host = x._host
-        if host is None or host.size >= current().eager_below:
+        if host is None or host.size >= limits().small:
             return elementwise(type(x), simpler, (x,), out=x if in_place else None)
     if in_place:
         return _in_place(x, POWER, ipow, other)
     return _forward(x, POWER, power, other)
 
 
-class Operators(ArrayState):
+class Operators(Container):
     """The operators of an array."""
 
     __slots__ = ()
-    __array_priority__ = PRIORITY
-    __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Any) -> Any:
         return _forward(self, ADD, add, other)
@@ -383,7 +381,7 @@ class Operators(ArrayState):
         if _refuses(other):
             return NotImplemented
         other = other._array() if isinstance(other, ArrayState) else other
-        target: Any = self._writable_array()
+        target: Any = writable(self)
         target @= other
         return self
 

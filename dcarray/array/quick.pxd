@@ -44,4 +44,7 @@ cdef object _STORED
 cdef dict _on_devices, _on_hosts
 
 cdef class Function:
-    cdef public object arrays, nin, numpy, row
+    cdef public object arrays, numpy, row
+    cdef public Py_ssize_t nin
+
+cdef _with_out(Function function, tuple operands, dict keywords)

@@ -181,18 +181,15 @@ class Function:
     def __call__(self, *operands: Any, **keywords: Any) -> Any:
         """Apply the function, see the class."""
         cls = self.arrays
-        row = self.row
-        if keywords:
-            if len(keywords) == 1 and len(operands) == self.nin and row is not None:
-                out = keywords.get("out")
-                if type(out) is cls and row.outputs == 1:
-                    made = at_once(cls, self.numpy, operands, out)
-                    if made is not None:
-                        return made
-        elif len(operands) == self.nin:
+        if keywords or len(operands) != self.nin:
+            made = _with_out(self, operands, keywords)
+            if made is not None:
+                return made
+        else:
             made = at_once(cls, self.numpy, operands)
             if made is not None:
                 return made
+            row = self.row
             if row is not None and (
                 type(operands[0]) is cls or type(operands[-1]) is cls
             ):
@@ -204,6 +201,25 @@ class Function:
     def _slowly(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The result in all other cases."""
         raise TypeError(f"{type(self).__name__} has no other way")
+
+
+def _with_out(
+    function: Function, operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """The shortest way where ``out`` is the one option; None for all else."""
+    row, number = function.row, function.nin
+    if row is None or row.outputs > 1:
+        return None
+    out: Any = None
+    if not keywords:
+        if len(operands) == number + 1:
+            out = operands[number]
+            operands = operands[:number]
+    elif len(keywords) == 1 and len(operands) == number:
+        out = keywords.get("out")
+    if type(out) is not function.arrays:
+        return None
+    return at_once(function.arrays, function.numpy, operands, out)
 
 
 def on_ufunc(

@@ -353,3 +353,47 @@ def test_keys_take_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
         x[key] = 1
         x[key] = part
     assert x.ravel().tolist() == list(range(12))
+
+
+def test_elements_are_not_deleted() -> None:
+    x, host = dc.arange(3.0), np.arange(3.0)
+    for key in (0, slice(1), ...):
+        wanted = outcome(operator.delitem, host, key)
+        assert outcome(operator.delitem, x, key) == wanted
+
+
+def test_iteration_and_length() -> None:
+    host = np.arange(6.0).reshape(3, 2)
+    x = dc.asarray(host)
+    assert len(x) == len(host)
+    for part, wanted in zip(x, host, strict=True):
+        check_same(part, wanted)
+    for element, number in zip(x[0], host[0], strict=True):
+        check_same(element, number)
+    zero = dc.asarray(5.0)
+    for function in (len, iter):
+        assert outcome(function, zero) == outcome(function, np.array(5.0))
+    with dc.config(lazy="always"):
+        pending = x + 1
+        assert len(pending) == 3
+        first = dc.asarray(5.0) + dc.asarray(1)
+        if isinstance(first, dc.DeviceArray):
+            assert outcome(len, first) == outcome(len, np.array(5.0))
+
+
+def test_views_that_live_see_what_is_written_later() -> None:
+    """However many views came and went before them."""
+    x = dc.zeros(40)
+    kept = []
+    for start in range(40):
+        x[start:]
+        if start % 2:
+            kept.append(x[start:])
+    with dc.config(lazy="always"):
+        x += dc.arange(40.0) * 2
+        x += 1
+    for view in kept:
+        start = 40 - len(view)
+        assert view[0] == 2 * start + 1
+        view[0] = -1
+        assert x[start] == -1
