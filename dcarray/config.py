@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Settings",
     "config",
+    "Limits",
     "current",
     "describe",
+    "limits",
     "logger",
     "measured_here",
     "set_process_default",
@@ -233,6 +235,39 @@ def current() -> Settings:
     """The settings in force."""
     settings: Settings = native.setting(_active, _process)
     return settings
+
+
+class Limits:
+    """What the settings in force say to the short ways, ready to be read.
+
+    Attributes
+    ----------
+    settings : Settings
+    small : int
+        `Settings.eager_below`.
+    numbers : bool
+        Whether single elements are NumPy's scalars.
+    """
+
+    __slots__ = ("numbers", "settings", "small")
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.small = settings.eager_below
+        self.numbers = settings.scalars == "numpy"
+
+
+_limits = Limits(_process)
+
+
+def limits() -> Limits:
+    """The same of the settings in force."""
+    global _limits
+    settings = native.setting(_active, _process)
+    found = _limits
+    if found.settings is not settings:
+        found = _limits = Limits(settings)
+    return found
 
 
 def logger() -> Logger:

@@ -25,9 +25,10 @@ from ..ops.reduction import ANY
 from ..ops.spec import Op, Signature
 from . import export
 from .choice import needs_numpy
+from .immediate import COMPARISONS, SCALARS
 from .library import library
 from .operands import as_host, as_operand, device_of, spreads, wrap
-from .quick import SCALARS, finish, record_quickly
+from .quick import finish, record_quickly
 from .state import ArrayState, check_dtype, is_foreign
 
 __all__ = [
@@ -217,7 +218,7 @@ def _at_once(
             [x._writable_array() if isinstance(x, ArrayState) else x for x in outs]
         )
         if (
-            op.name in _COMPARISONS
+            op.numpy in COMPARISONS
             and targets[0].dtype != np.bool
             and any(type(x) is int for x in hosts)
         ):
@@ -244,11 +245,6 @@ def _at_once(
             made = wrap(cls, result)
         return made.to_device(device)
     return wrap(cls, result, device)
-
-
-_COMPARISONS = frozenset(
-    "equal not_equal less less_equal greater greater_equal".split()
-)
 
 
 def _as_recorded(x: Any) -> Any:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..backends.registry import Device, device_of
 from ..config import current
-from ..ops.elementwise import BY_UFUNC
-from . import calls, capsule, export, indexing
+from ..ops.spec import Op
+from . import calls, capsule, export
 from .fallback import call_numpy, on_host
 from .flags import DeviceFlags
 from .flat import FlatIterator
 from .movement import moved
+from .operators import PRIORITY
 from .picking import Picking
+from .quick import on_ufunc
 from .state import HostArray
 from .whole import arrays_are, method
 
@@ -41,6 +42,7 @@ class DeviceArray(Picking):
     """
 
     __slots__ = ()
+    __array_priority__ = PRIORITY
 
     array_functions: ClassVar[dict[Any, Handler]] = {}
     """What `__array_function__` calls instead of NumPy's function, by that function."""
@@ -71,38 +73,6 @@ class DeviceArray(Picking):
         return np.ndarray if current().scalars == "numpy" else type(self)
 
     # ------------------------------------------------------------------ attributes
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes; assigning reshapes in place."""
-        host = self._host
-        return host.shape if host is not None else self._view[0].shape  # type: ignore[index]
-
-    @shape.setter
-    def shape(self, shape: Any) -> None:
-        try:
-            reshaped = moved(self, lambda a: np.reshape(a, shape, copy=False))
-        except ValueError as error:
-            if "copy" not in str(error):
-                raise
-            raise AttributeError(
-                "incompatible shape for in-place modification. Use `.reshape()` to "
-                "make a copy with the desired shape."
-            ) from None
-        self._host = reshaped._host
-        self._view = reshaped._view
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of the elements; assigning looks at the bytes anew."""
-        host = self._host
-        return host.dtype if host is not None else self._view[1]  # type: ignore[index]
-
-    @dtype.setter
-    def dtype(self, dtype: Any) -> None:
-        changed = moved(self, lambda a: a.view(dtype))
-        self._host = changed._host
-        self._view = changed._view
-
     @property
     def device(self) -> Device:
         """The label: ``auto``, ``cpu``, ``cuda:0`` ..."""
@@ -223,19 +193,6 @@ class DeviceArray(Picking):
         return self._array().ctypes
 
     # ------------------------------------------------------------------- container
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    __getitem__ = indexing.get_item
-    __setitem__ = indexing.set_item
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
-            raise TypeError("iteration over a 0-d array")
-        return (self[index] for index in range(self.shape[0]))
-
     def __contains__(self, item: Any) -> bool:
         if self._device.kind not in ("auto", "cpu"):
             return bool((self == item).any())
@@ -244,22 +201,6 @@ class DeviceArray(Picking):
             if not isinstance(item, DeviceArray)
             else (item._array() in self._array())
         )
-
-    # --------------------------------------------------------------------- numbers
-    def __bool__(self) -> bool:
-        return bool(self._array())
-
-    def __int__(self) -> int:
-        return int(self._array())
-
-    def __float__(self) -> float:
-        return float(self._array())
-
-    def __complex__(self) -> complex:
-        return complex(self._array())
-
-    def __index__(self) -> int:
-        return operator.index(self._array())
 
     # -------------------------------------------------------------------- printing
     def __repr__(self) -> str:
@@ -382,16 +323,22 @@ class DeviceArray(Picking):
             )
         return self.namespaces[0]
 
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any
+    __array_ufunc__ = on_ufunc
+
+    def _on_ufunc(
+        self,
+        op: Op | None,
+        ufunc: np.ufunc,
+        method: str,
+        inputs: tuple[Any, ...],
+        keywords: dict[str, Any],
     ) -> Any:
         for x in inputs:
             handler = getattr(type(x), "__array_ufunc__", False)
             if handler is None:
                 return NotImplemented
         cls = type(self)
-        op = BY_UFUNC.get(ufunc)
-        if method == "__call__" and op is not None:
+        if op is not None:
             return calls.elementwise(cls, op, inputs, **keywords)
         if method == "at":
             host = inputs[0]

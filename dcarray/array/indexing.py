@@ -17,17 +17,28 @@ from ..ops.elementwise import CAST, NEGATIVE, WHERE
 from ..ops.indexing import ADD_AT, GET, PUT
 from ..ops.spec import Signature
 from . import calls
+from .immediate import SCALARS
 from .kept import basic_view, copied, number_of, sliced
 from .keys import normalised, slotted, with_numbers
 from .library import oracle
 from .operands import wrap
-from .state import ArrayState, is_foreign, is_writeable
+from .state import (
+    ArrayState,
+    host_sibling,
+    is_foreign,
+    is_writeable,
+    settled,
+    writable,
+)
 from .updating import assigned
 
 __all__ = ["add_at", "get_item", "set_item"]
 
 
 _ndarray = np.ndarray
+
+INTEGERS = frozenset(np.dtype(code).type for code in np.typecodes["AllInteger"])
+"""NumPy's types of integers."""
 
 LARGE = 1 << 16
 """Elements from which the host has other ways through masks than NumPy's."""
@@ -37,12 +48,18 @@ def get_item(x: ArrayState, key: Any) -> Any:
     """``x[key]``: a view for slices and integers, a copy for index arrays."""
     host = x._host
     if host is None:
-        host = x._settled()
-    if host is not None and _is_simple(key):
-        result = host[key]
-        if type(result) is _ndarray:
-            return x._host_sibling(result)
-        return wrap(type(x), result, x._device)
+        host = settled(x)
+    if host is not None:
+        if not _is_simple(key):
+            if host.size < LARGE:
+                found = _hosted(x, key)
+                if found is not None:
+                    return wrap(type(x), host[found], x._device)
+        else:
+            result = host[key]
+            if type(result) is _ndarray:
+                return host_sibling(x, result)
+            return wrap(type(x), result, x._device)
     if host is None and x._device.kind not in _ON_HOST and _is_basic(key):
         view = sliced(x, key)
         shown = view._view
@@ -81,7 +98,7 @@ def get_item(x: ArrayState, key: Any) -> Any:
     # Fields of records are views too.
     shows = basic or (x.dtype.names and np.may_share_memory(result, host))
     if shows and type(result) is np.ndarray:
-        return x._host_sibling(result)
+        return host_sibling(x, result)
     return calls.wrap(cls, result, device)
 
 
@@ -107,15 +124,45 @@ def _common_device(x: ArrayState, key: Any, name: str) -> Device:
 
 
 def _is_simple(key: Any) -> bool:
-    """Whether a key has Python's integers and slices only."""
+    """Whether a key has single integers, slices, new axes and an ellipsis only."""
     kind = type(key)
     if kind is tuple:
         for item in key:
             kind = type(item)
-            if kind is not int and kind is not slice:
+            if kind is int or kind is slice or item is None or item is Ellipsis:
+                continue
+            if kind not in INTEGERS:
                 return False
         return True
-    return kind is int or kind is slice
+    return (
+        kind is int
+        or kind is slice
+        or key is None
+        or key is Ellipsis
+        or kind in INTEGERS
+    )
+
+
+def _hosted(x: ArrayState, key: Any) -> Any:
+    """A key with index arrays as NumPy takes it, if all of them are on the host and
+    have the label of ``x``; else None."""
+    if type(key) is tuple:
+        items = list(key)
+        for place, item in enumerate(items):
+            if isinstance(item, ArrayState) or type(item) is _ndarray:
+                items[place] = host = _hosted(x, item)
+                if host is None:
+                    return None
+            elif not _is_simple(item) or type(item) is tuple:
+                return None
+        return tuple(items)
+    if isinstance(key, ArrayState):
+        index = key
+        if index._device is not x._device:
+            return None
+        host = index._host
+        return settled(index) if host is None else host
+    return key if type(key) is _ndarray else None
 
 
 def _is_basic(key: Any) -> bool:
@@ -163,11 +210,9 @@ def _gather(x: ArrayState, key: Any) -> Any:
 # ----------------------------------------------------------------------------- writing
 def set_item(x: ArrayState, key: Any, value: Any) -> None:
     """``x[key] = value``."""
-    if not is_writeable(x):
-        raise ValueError("assignment destination is read-only")
     host = x._host
     if host is None:
-        if _is_basic(key):
+        if not x._locked and _is_basic(key):
             if x._device.is_named:
                 if assigned(x, key, value):
                     return
@@ -178,21 +223,30 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
                     value._read()  # known to the graph: it is going there
                 if assigned(x, key, value):
                     return
-    elif _is_simple(key):
+    else:
         # The short way: NumPy on the memory that is there.
-        kind = type(value)
-        if kind is int or kind is float or isinstance(value, np.generic):
-            x._writable_array()[key] = value
-            return
-        if isinstance(value, ArrayState):
-            other = value
-            stored = other._host
-            if stored is not None and other._device is x._device:
-                # Looking for the same memory takes as long as copying 4096 items.
-                large = stored.size > 4096 and other._binding is x._binding
-                if not large or not _is_same_memory(host[key], stored):
-                    x._writable_array()[key] = stored
+        simple = _is_simple(key)
+        place = key if simple else None
+        if not simple and host.size < LARGE:
+            place = _hosted(x, key)
+        if simple or place is not None:
+            kind = type(value)
+            if kind is int or kind is float or kind is _ndarray or kind in SCALARS:
+                writable(x)[place] = value
                 return
+            if isinstance(value, ArrayState):
+                other = value
+                stored = other._host
+                if stored is not None and other._device is x._device:
+                    # Looking for the same memory takes as long as copying 4096 items.
+                    same = simple and (
+                        stored.size > 4096 and other._binding is x._binding
+                    )
+                    if not same or not _is_same_memory(host[place], stored):
+                        writable(x)[place] = stored
+                    return
+    if not is_writeable(x):
+        raise ValueError("assignment destination is read-only")
     if isinstance(key, tuple):
         key = tuple(key)
     _common_device(x, key, "__setitem__")
@@ -216,7 +270,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         value = value._array()
     elif isinstance(value, (list, tuple)):
         value = calls.as_operand(value) if _has_arrays(value) else value
-    target = x._writable_array()
+    target = writable(x)
     if basic or target.size < LARGE:
         target[key] = value
     else:

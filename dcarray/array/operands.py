@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..backends.registry import AUTO, Device, common_device
-from ..config import current
+from ..config import limits
 from .state import NUMBERS, ArrayState, of_host
 
 __all__ = ["as_host", "as_operand", "device_of", "spreads", "wrap"]
 
-_ndarray, _generic = np.ndarray, np.generic
+_ndarray, _generic, _asarray = np.ndarray, np.generic, np.asarray
 
 Array = TypeVar("Array", bound=ArrayState)
 
@@ -26,15 +25,22 @@ def wrap(cls: type[Array], result: Any, device: Device = AUTO) -> Any:
     """
     kind = type(result)
     if kind is _ndarray:
-        if result.ndim == 0 and current().scalars == "numpy":
+        if result.ndim == 0 and limits().numbers:
             return result[()]
-        if device.is_named:
-            return cls._of_host(result, device)
-        return of_host(cls, result, device)
-    if isinstance(result, _generic):
-        if current().scalars == "numpy":
+    elif isinstance(result, _generic):
+        if limits().numbers:
             return result
-        return cls._of_host(np.asarray(result), device)
+        result = _asarray(result)
+    else:
+        return _wrapped(cls, result, device)
+    if device.is_named:
+        return cls._of_host(result, device)
+    return of_host(cls, result, device)
+
+
+def _wrapped(cls: type[Array], result: Any, device: Device) -> Any:
+    """The same of what is neither an array nor an element."""
+    kind = type(result)
     if kind is tuple:
         return tuple([wrap(cls, item, device) for item in result])
     if kind is list:
@@ -72,12 +78,40 @@ def as_host(x: Any) -> Any:
 def spreads(operands: Sequence[Any], limit: int) -> bool:
     """Whether small arrays make a large result, as a row and a column do.
 
-    Numbers among the operands change nothing.
+    Each of them has fewer elements than ``limit``; numbers among them change nothing.
     """
-    shapes = [x.shape for x in operands if hasattr(x, "shape")]
-    if math.prod([math.prod(shape) for shape in shapes]) < limit:
+    common: tuple[int, ...] | None = None
+    changed = False
+    for x in operands:
+        shape = getattr(x, "shape", None)
+        if shape is None:
+            continue
+        if common is None:
+            common = shape
+        elif shape != common:
+            common = _broadcast(common, shape)
+            if common is None:  # NumPy says it in its own words
+                return False
+            changed = True
+    if not changed or common is None:
         return False
-    try:
-        return math.prod(np.broadcast_shapes(*shapes)) >= limit
-    except ValueError:  # NumPy says it in its own words
-        return False
+    count = 1
+    for length in common:
+        count *= length
+    return count >= limit
+
+
+def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape that two shapes have in common; None if there is none."""
+    if len(a) < len(b):
+        a, b = b, a
+    lengths = list(a)
+    place = len(a) - len(b)
+    for length in b:
+        other = lengths[place]
+        if other == 1:
+            lengths[place] = length
+        elif length != other and length != 1:
+            return None
+        place += 1
+    return tuple(lengths)

@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.registry import common_device
-from ..config import current
+from ..config import limits
 from ..lazy.joining import may_join
 from ..lazy.route import auto_devices
 from ..ops.contraction import MATMUL
@@ -80,15 +80,15 @@ from ..ops.elementwise import (
 from ..ops.spec import Op
 from .calls import device_of, elementwise, library, wrap
 from .choice import runs_at_once
-from .operands import spreads
-from .quick import SCALARS, record_on_device, record_quickly, updated_on_device
-from .state import ArrayState, is_writeable, of_host
+from .container import Container
+from .immediate import small, wrapped
+from .quick import record_on_device, record_quickly, updated_on_device
+from .state import ArrayState, is_writeable, settled, writable
 from .updating import update
 
-__all__ = ["Operators"]
+__all__ = ["PRIORITY", "Operators"]
 
 _Function = Callable[[Any, Any], Any]
-_ndarray = np.ndarray
 
 PRIORITY = 1000.0
 """Of arrays, before other libraries' types."""
@@ -118,13 +118,14 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
             if made is not None:
                 return made
         else:
-            a = x._settled()
+            a = settled(x)
     if a is not None:
-        limit = current().eager_below
-        if a.size < limit:
-            b = _small(x, a, other, limit)
+        limit = limits().small
+        size = a.size
+        if size < limit:
+            b = small(x, a, size, other, limit)
             if b is not None:
-                return _wrapped(x, function(a, b))
+                return wrapped(x, function(a, b))
     made = record_quickly(op, x, other)
     if made is not None:
         return made
@@ -136,13 +137,14 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
 def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     a = x._host
     if a is None:
-        a = x._settled()
+        a = settled(x)
     if a is not None:
-        limit = current().eager_below
-        if a.size < limit:
-            b = _small(x, a, other, limit)
+        limit = limits().small
+        size = a.size
+        if size < limit:
+            b = small(x, a, size, other, limit)
             if b is not None:
-                return _wrapped(x, function(b, a))
+                return wrapped(x, function(b, a))
     if not isinstance(other, ArrayState):
         made = record_quickly(op, other, x)
         if made is not None:
@@ -155,40 +157,11 @@ def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
 def _unary(x: ArrayState, op: Op, function: Callable[[Any], Any]) -> Any:
     a = x._host
     if a is None:
-        a = x._settled()
-    if a is not None and a.size < current().eager_below:
-        return _wrapped(x, function(a))
+        a = settled(x)
+    if a is not None and a.size < limits().small:
+        return wrapped(x, function(a))
     made = record_quickly(op, x)
     return elementwise(type(x), op, (x,)) if made is None else made
-
-
-def _small(x: ArrayState, a: Any, other: Any, limit: int) -> Any:
-    """The other operand for a NumPy call at once; None if it takes the long way.
-
-    ``a`` is what ``x`` has on the host.
-    """
-    kind = type(other)
-    if kind is float or kind is int or kind in SCALARS:
-        return other
-    if kind is type(x):
-        y = other
-        if y._device is not x._device:
-            return None
-        b = y._host
-        if b is None:
-            b = y._settled()
-        if b is not None and b.size < limit:
-            if a.size * b.size >= limit and spreads((a, b), limit):
-                return None
-            return b
-    return None
-
-
-def _wrapped(x: ArrayState, result: Any) -> Any:
-    """What NumPy returned, on the label of ``x``."""
-    if type(result) is _ndarray:
-        return of_host(type(x), result, x._device)
-    return wrap(type(x), result, x._device)
 
 
 def _slowly(
@@ -208,15 +181,12 @@ def _slowly(
 def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     a = x._host
     if a is not None:
-        limit = current().eager_below
-        if a.size < limit:
-            b = _small(x, a, other, limit)
+        limit = limits().small
+        size = a.size
+        if size < limit:
+            b = small(x, a, size, other, limit)
             if b is not None:
-                binding = x._binding
-                if binding is None or binding._value is None:
-                    function(a, b)
-                else:
-                    function(x._writable_array(), b)
+                function(writable(x), b)
                 return x
     elif x._device.is_named and not x._locked:
         value = updated_on_device(op, x, other)
@@ -225,12 +195,12 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
             return x
     if _refuses(other):
         return NotImplemented
-    if a is not None and a.size < current().eager_below and a.flags.writeable:
+    if a is not None and a.size < limits().small and a.flags.writeable:
         b = other
         if isinstance(other, ArrayState):
             common_device((x._device, other._device), op.name)
             b = other._array()
-        function(x._writable_array(), b)
+        function(writable(x), b)
         return x
     if not is_writeable(x):
         raise ValueError("output array is read-only")
@@ -258,19 +228,17 @@ def _power(x: ArrayState, other: Any, in_place: bool = False) -> Any:
             simpler = SQRT
     if simpler is not None and x.dtype.kind in "biufc":
         host = x._host
-        if host is None or host.size >= current().eager_below:
+        if host is None or host.size >= limits().small:
             return elementwise(type(x), simpler, (x,), out=x if in_place else None)
     if in_place:
         return _in_place(x, POWER, ipow, other)
     return _forward(x, POWER, power, other)
 
 
-class Operators(ArrayState):
+class Operators(Container):
     """The operators of an array."""
 
     __slots__ = ()
-    __array_priority__ = PRIORITY
-    __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Any) -> Any:
         return _forward(self, ADD, add, other)
@@ -400,7 +368,7 @@ class Operators(ArrayState):
                 and len(auto_devices) == 1
                 and (a.size < MATRIX or (a.dtype.char in "fdFD" and not may_join()))
             ):
-                return _wrapped(self, matmul(a, b))
+                return wrapped(self, matmul(a, b))
         if _refuses(other):
             return NotImplemented
         return library(type(self), MATMUL, (self, other))
@@ -414,7 +382,7 @@ class Operators(ArrayState):
         if _refuses(other):
             return NotImplemented
         other = other._array() if isinstance(other, ArrayState) else other
-        target: Any = self._writable_array()
+        target: Any = writable(self)
         target @= other
         return self
 

@@ -8,8 +8,8 @@ from ..lazy.execute cimport evaluate
 from ..lazy.graph cimport Binding, Expr, Form, Value
 from ..lazy.record cimport as_scalar, converted, written, written_one
 from ..config cimport current
-from .operands cimport wrap
-from .state cimport ArrayState, of_host, showing
+from .immediate cimport at_once
+from .state cimport ArrayState, showing
 
 @cython.locals(
     sources=list, key=list, array=ArrayState, binding=Binding, value=Value,
@@ -19,9 +19,6 @@ from .state cimport ArrayState, of_host, showing
 cdef _quickly(op, tuple operands)
 
 cdef tuple _with_numbers(tuple operands)
-
-@cython.locals(hosts=list, array=ArrayState)
-cpdef at_once(cls, function, tuple operands)
 
 cpdef record_on_device(op, ArrayState x, other)
 
@@ -47,4 +44,7 @@ cdef object _STORED
 cdef dict _on_devices, _on_hosts
 
 cdef class Function:
-    cdef public object arrays, nin, numpy, row
+    cdef public object arrays, numpy, row
+    cdef public Py_ssize_t nin
+
+cdef _with_out(Function function, tuple operands, dict keywords)

@@ -20,19 +20,19 @@ from ..lazy.errstate import IMMEDIATE, capture
 from ..lazy.execute import evaluate
 from ..lazy.graph import Form, State, Value, View
 from ..lazy.record import as_scalar, converted, form_of, written, written_one
-from ..ops.elementwise import CAST, POWER
+from ..ops.elementwise import BY_UFUNC, CAST, POWER
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
 from .choice import is_choosy
-from .operands import spreads, wrap
-from .state import ArrayState, check_dtype, of_host, showing
+from .immediate import SCALARS, at_once
+from .state import ArrayState, check_dtype, showing
 
 __all__ = [
     "SCALARS",
     "Function",
-    "at_once",
     "element_of",
     "finish",
+    "on_ufunc",
     "record_on_device",
     "record_quickly",
     "updated_on_device",
@@ -40,11 +40,7 @@ __all__ = [
 
 Array = TypeVar("Array", bound=ArrayState)
 
-_ndarray = np.ndarray
 _STORED = State.STORED
-
-SCALARS = frozenset({complex, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")})
-"""Types of numbers, beside int and float, that NumPy and the graph take as they are."""
 
 
 def finish(cls: type[Array], values: Sequence[Value]) -> Any:
@@ -59,38 +55,6 @@ def finish(cls: type[Array], values: Sequence[Value]) -> Any:
             evaluate((value,))
         arrays.append(array)
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
-
-
-def at_once(cls: type[Array], function: Any, operands: tuple[Any, ...]) -> Any:
-    """The shortest way of a function, for small arrays of the host on one label, and
-    numbers: one NumPy call, wrapped.  None for all else."""
-    limit = current().eager_below
-    device: Any = None
-    hosts: list[Any] = []
-    count = 1
-    for x in operands:
-        kind = type(x)
-        if kind is cls:
-            array = x
-            host = array._host
-            if host is None or host.size >= limit:
-                return None
-            if device is not array._device:
-                if device is not None:
-                    return None
-                device = array._device
-            hosts.append(host)
-            count *= host.size
-        elif kind is float or kind is int:
-            hosts.append(x)
-        else:
-            return None
-    if count >= limit and spreads(hosts, limit):
-        return None
-    result = function(*hosts)
-    if type(result) is _ndarray and device is not None:
-        return of_host(cls, result, device)
-    return wrap(cls, result, AUTO if device is None else device)
 
 
 _on_hosts: dict[tuple[Any, ...], Form] = {}
@@ -216,11 +180,15 @@ class Function:
 
     def __call__(self, *operands: Any, **keywords: Any) -> Any:
         """Apply the function, see the class."""
-        if not keywords and len(operands) == self.nin:
-            made = at_once(self.arrays, self.numpy, operands)
+        cls = self.arrays
+        if keywords or len(operands) != self.nin:
+            made = _with_out(self, operands, keywords)
             if made is not None:
                 return made
-            cls = self.arrays
+        else:
+            made = at_once(cls, self.numpy, operands)
+            if made is not None:
+                return made
             row = self.row
             if row is not None and (
                 type(operands[0]) is cls or type(operands[-1]) is cls
@@ -233,6 +201,47 @@ class Function:
     def _slowly(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The result in all other cases."""
         raise TypeError(f"{type(self).__name__} has no other way")
+
+
+def _with_out(
+    function: Function, operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """The shortest way where ``out`` is the one option; None for all else."""
+    row, number = function.row, function.nin
+    if row is None or row.outputs > 1:
+        return None
+    out: Any = None
+    if not keywords:
+        if len(operands) == number + 1:
+            out = operands[number]
+            operands = operands[:number]
+    elif len(keywords) == 1 and len(operands) == number:
+        out = keywords.get("out")
+    if type(out) is not function.arrays:
+        return None
+    return at_once(function.arrays, function.numpy, operands, out)
+
+
+def on_ufunc(
+    x: Any, ufunc: np.ufunc, method: str, *operands: Any, **keywords: Any
+) -> Any:
+    """`__array_ufunc__`: NumPy was called with an array, as a number of its own does
+    that stands on the left of an operator."""
+    row = BY_UFUNC.get(ufunc) if method == "__call__" else None
+    if row is not None:
+        cls: Any = type(x)
+        out: Any = None
+        if len(keywords) == 1:
+            out = keywords.get("out")
+            if type(out) is tuple and len(out) == 1:
+                out = out[0]
+        if not keywords or type(out) is cls:
+            made = at_once(cls, ufunc, operands, out)
+            if made is None and not keywords:
+                made = _quickly(row, operands)
+            if made is not None:
+                return made
+    return x._on_ufunc(row, ufunc, method, operands, keywords)
 
 
 def record_on_device(op: Op, x: Any, other: Any) -> Any:

@@ -27,9 +27,12 @@ __all__ = [
     "ArrayState",
     "HostArray",
     "check_dtype",
+    "host_sibling",
     "is_foreign",
     "of_host",
+    "settled",
     "showing",
+    "writable",
 ]
 
 HostArray: TypeAlias = np.ndarray[Any, Any]
@@ -143,21 +146,7 @@ class ArrayState:
 
     def _host_sibling(self, array: HostArray) -> Self:
         """A view of the same memory, given as a NumPy view of ``_host``."""
-        binding = self._binding
-        if binding is None:
-            binding = self._bind()
-        view = native.new(ArrayState, type(self))
-        view._host = array
-        view._binding = binding
-        view._view = None
-        view._device = self._device
-        view._locked = self._locked
-        hosts = binding.hosts
-        if len(hosts) < 16:
-            hosts.append(native.reference(view))
-        else:
-            binding.remember_host(view)
-        return view
+        return host_sibling(self, array)
 
     # --------------------------------------------------------------------- the graph
     def _bind(self, shared: bool = False) -> Binding:
@@ -237,19 +226,7 @@ class ArrayState:
 
     def _settled(self) -> HostArray | None:
         """The elements on the host if reading them costs nothing, else None."""
-        host = self._host
-        if host is not None or self._device.is_named:
-            return host
-        binding = self._binding
-        assert binding is not None
-        value = binding.value
-        if (
-            value.state != State.STORED
-            or value.buffer is None
-            or not value.buffer.is_valid_on("cpu")
-        ):
-            return None
-        return self._array()
+        return settled(self)
 
     def _writable_array(self) -> HostArray:
         """The elements on the host, for writing: what wants to read them has run, and
@@ -306,7 +283,8 @@ class ArrayState:
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self.shape)
+        host = self._host
+        return host.ndim if host is not None else len(self._view[0].shape)  # type: ignore[index]
 
     @property
     def size(self) -> int:
@@ -335,6 +313,53 @@ def of_host(cls: type[Array], array: HostArray, device: Device) -> Array:
     x._device = device
     x._locked = False
     return x
+
+
+def settled(x: ArrayState) -> HostArray | None:
+    """The elements on the host if reading them costs nothing, else None."""
+    host = x._host
+    if host is not None or x._device.is_named:
+        return host
+    binding = x._binding
+    assert binding is not None
+    value = binding.value
+    if (
+        value.state != State.STORED
+        or value.buffer is None
+        or not value.buffer.is_valid_on("cpu")
+    ):
+        return None
+    return x._array()
+
+
+def writable(x: ArrayState) -> HostArray:
+    """`ArrayState._writable_array`, for arrays that the graph may not know."""
+    host = x._host
+    binding = x._binding
+    if host is not None and (binding is None or binding._value is None):
+        return host
+    return x._writable_array()
+
+
+def host_sibling(x: Array, array: HostArray) -> Array:
+    """A view of the same memory, given as a NumPy view of ``x._host``."""
+    binding = x._binding
+    if binding is None:
+        binding = x._bind()
+    view = native.new(ArrayState, type(x))
+    view._host = array
+    view._binding = binding
+    view._view = None
+    view._device = x._device
+    view._locked = x._locked
+    hosts = binding.hosts
+    if hosts and native.referent(hosts[-1]) is None:
+        hosts[-1] = native.reference(view)  # as views come and go in a loop
+    elif len(hosts) < 16:
+        hosts.append(native.reference(view))
+    else:
+        binding.remember_host(view)
+    return view
 
 
 def is_writeable(x: ArrayState) -> bool:

@@ -17,6 +17,7 @@ from dcarray.config import (
     current,
     describe,
     from_environment,
+    limits,
     logger,
     set_process_default,
 )
@@ -35,6 +36,36 @@ def test_every_setting_is_described() -> None:
         assert eval(default) == getattr(Settings(), name)
         assert text.endswith((".", ")")) or text[0].isupper()
         assert len(text) > 20
+
+
+def test_limits_are_those_in_force() -> None:
+    def agree() -> bool:
+        found, settings = limits(), current()
+        return (found.settings, found.small, found.numbers) == (
+            settings,
+            settings.eager_below,
+            settings.scalars == "numpy",
+        )
+
+    assert agree()
+    with config(lazy="never", scalars="numpy"):
+        assert agree()
+        with config(lazy="always"):
+            assert agree()
+            elsewhere: list[bool] = []
+            other = threading.Thread(target=lambda: elsewhere.append(agree()))
+            other.start()
+            other.join()
+            assert elsewhere == [True]
+            assert agree()
+        assert agree()
+    set_process_default(small_array=7)
+    try:
+        assert agree()
+        assert limits().small == 7
+    finally:
+        set_process_default(small_array=Settings().small_array)
+    assert agree()
 
 
 def test_block_of_code() -> None:

@@ -53,7 +53,7 @@ def norm_code(
         return None
     if not machine.has_fused:
         return None
-    nbytes = 64 if machine.vector_bytes == 64 else 32
+    nbytes = machine.vector_bytes
     return _built(dtype, nbytes, centred, weighted, biased, single)
 
 

@@ -1,0 +1,145 @@
+"""The shortest way of an operation: one NumPy call on small arrays of the host."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..backends.registry import AUTO
+from ..config import limits
+from .operands import spreads, wrap
+from .state import ArrayState, of_host, settled, writable
+
+__all__ = ["COMPARISONS", "SCALARS", "at_once", "small", "wrapped"]
+
+Array = TypeVar("Array", bound=ArrayState)
+
+_ndarray = np.ndarray
+
+SCALARS = frozenset({complex, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")})
+"""Types of numbers, beside int and float, that NumPy and the graph take as they are."""
+
+
+COMPARISONS = frozenset(
+    {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+)
+"""NumPy 2.4 ends the process where an int beyond the dtype meets an ``out``."""
+
+
+def at_once(
+    cls: type[Array], function: Any, operands: tuple[Any, ...], out: Any = None
+) -> Any:
+    """The shortest way of a function, for small arrays of the host on one label, and
+    numbers: one NumPy call, wrapped, or into ``out``.  None for all else."""
+    limit = limits().small
+    device: Any = None
+    hosts: list[Any] = []
+    count = 1.0
+    foreign = False
+    for x in operands:
+        kind = type(x)
+        if kind is cls:
+            array = x
+            host = array._host
+            if host is None:
+                host = settled(array)
+            if host is None:
+                return None
+            size = host.size
+            if size >= limit:
+                return None
+            if device is not array._device:
+                if device is not None:
+                    return None
+                device = array._device
+            hosts.append(host)
+            count *= size
+        elif kind is _ndarray:
+            size = x.size
+            if size >= limit:
+                return None
+            hosts.append(x)
+            count *= size
+            foreign = True
+        elif kind is float or kind is int or kind in SCALARS:
+            hosts.append(x)
+        else:
+            return None
+    if out is not None:
+        return _at_once_into(out, function, hosts, device, limit)
+    if device is None:
+        return None if foreign else wrap(cls, function(*hosts), AUTO)
+    if count >= limit and spreads(hosts, limit):
+        return None
+    # To unpack them takes longer.
+    if len(hosts) == 1:
+        result = function(hosts[0])
+    elif len(hosts) == 2:
+        result = function(hosts[0], hosts[1])
+    else:
+        result = function(*hosts)
+    if type(result) is _ndarray:
+        return of_host(cls, result, device)
+    return wrap(cls, result, device)
+
+
+def _at_once_into(
+    out: Any, function: Any, hosts: list[Any], device: Any, limit: int
+) -> Any:
+    """The same into a small array on the operands' label."""
+    target = out
+    host = target._host
+    if host is None or host.size >= limit:
+        return None
+    if device is not target._device and device is not None:
+        return None
+    if function in COMPARISONS and host.dtype.char != "?":
+        return None
+    host = writable(target)
+    # By its name, and unpacked, it takes longer.
+    if len(hosts) == 1:
+        function(hosts[0], host)
+    elif len(hosts) == 2:
+        function(hosts[0], hosts[1], host)
+    else:
+        function(*hosts, host)
+    return out
+
+
+def small(x: ArrayState, a: Any, size: int, other: Any, limit: int) -> Any:
+    """The other operand for a NumPy call at once; None if it takes the long way.
+
+    ``a`` is what ``x`` has on the host, of ``size`` elements.
+    """
+    kind = type(other)
+    if kind is float or kind is int or kind in SCALARS:
+        return other
+    if kind is type(x):
+        y = other
+        if y._device is not x._device:
+            return None
+        b = y._host
+        if b is None:
+            b = settled(y)
+            if b is None:
+                return None
+    elif kind is _ndarray:
+        b = other
+    else:
+        return None
+    length = b.size
+    if length >= limit:
+        return None
+    # A number of elements that they cannot exceed needs no look at their axes.
+    count = 1.0 * size * length
+    if count >= limit and a.shape != b.shape and spreads((a, b), limit):
+        return None
+    return b
+
+
+def wrapped(x: ArrayState, result: Any) -> Any:
+    """What NumPy returned, on the label of ``x``."""
+    if type(result) is _ndarray:
+        return of_host(type(x), result, x._device)
+    return wrap(type(x), result, x._device)
