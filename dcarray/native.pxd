@@ -36,6 +36,10 @@ cdef extern from *:
         return made;
     }
 
+    static CYTHON_INLINE PyObject* dc_identity(PyObject* x) {
+        return PyLong_FromVoidPtr(x);
+    }
+
     static CYTHON_INLINE PyObject* dc_reference(PyObject* x) {
         return PyWeakref_NewRef(x, NULL);
     }
@@ -53,6 +57,10 @@ cdef extern from *:
     #endif
     }
 
+    static CYTHON_INLINE long long dc_thread(void) {
+        return (long long)PyThread_get_thread_ident();
+    }
+
     static CYTHON_INLINE PyObject* dc_setting(PyObject* variable, PyObject* otherwise) {
         PyObject* found = NULL;
         if (PyContextVar_Get(variable, otherwise, &found) < 0) return NULL;
@@ -65,10 +73,24 @@ cdef extern from *:
         return found;
     }
 
+    static CYTHON_INLINE Py_ssize_t dc_mixed(PyObject* a, PyObject* b, PyObject* c) {
+        return (Py_ssize_t)(((size_t)a >> 4) + ((size_t)b >> 3) + ((size_t)c >> 5));
+    }
+
     typedef int (*dc_launcher)(void*, unsigned, unsigned, unsigned, unsigned, unsigned,
                                unsigned, unsigned, void*, void**, void**);
 
     #define DC_ROOM 4000
+
+    /* Bytes of what a letter of struct stands for. */
+    static CYTHON_INLINE Py_ssize_t dc_size(char code) {
+        switch (code) {
+            case 'b': case 'B': return 1;
+            case 'h': case 'H': return 2;
+            case 'i': case 'I': case 'f': return 4;
+            default: return 8;
+        }
+    }
 
     /* The arguments as a C struct has them; its size, -1 if they do not fit, or -2
        with an exception. */
@@ -77,14 +99,14 @@ cdef extern from *:
         for (place = 0; place < count; place++) {
             PyObject* x = PyList_GET_ITEM(arguments, place);
             union { unsigned long long q; double d; float f; unsigned char c[8]; } value;
-            Py_ssize_t size = 8;
             char code = codes[place];
+            Py_ssize_t size = dc_size(code);
             if (at > DC_ROOM - 16) return -1;
             if (code == 'f' || code == 'd') {
                 double number = PyFloat_AsDouble(x);
                 if (number == -1.0 && PyErr_Occurred()) return -2;
                 if (code == 'd') value.d = number;
-                else { value.f = (float)number; size = 4; }
+                else value.f = (float)number;
             } else {
                 /* Low bytes first: what is narrower takes the first ones. */
                 if (PyLong_CheckExact(x)) {
@@ -96,12 +118,6 @@ cdef extern from *:
                     Py_DECREF(whole);
                 }
                 if (value.q == (unsigned long long)-1 && PyErr_Occurred()) return -2;
-                switch (code) {
-                    case 'b': case 'B': size = 1; break;
-                    case 'h': case 'H': size = 2; break;
-                    case 'i': case 'I': size = 4; break;
-                    default: break;
-                }
             }
             while (at & (size - 1)) room[at++] = 0;
             memcpy(room + at, value.c, (size_t)size);
@@ -113,19 +129,25 @@ cdef extern from *:
     /* As the documentation of native.py has it; -2 with an exception. */
     static CYTHON_UNUSED int dc_launch(unsigned long long entry, unsigned long long function,
                          PyObject* sizes, unsigned long long stream, PyObject* codes,
-                         PyObject* arguments) {
+                         PyObject* arguments, PyObject* tail) {
         char room[DC_ROOM];
         unsigned side[6];
-        int place, result;
+        int result;
         size_t used;
-        Py_ssize_t packed;
+        Py_ssize_t packed, count = PyList_GET_SIZE(arguments), more = PyBytes_GET_SIZE(tail);
         void* extra[5];
-        if (!entry || PyBytes_GET_SIZE(codes) != PyList_GET_SIZE(arguments)) return -1;
+        if (!entry || PyBytes_GET_SIZE(sizes) != sizeof side) return -1;
+        if (PyBytes_GET_SIZE(codes) != count + (more > 0)) return -1;
         packed = dc_pack(room, PyBytes_AS_STRING(codes), arguments);
         if (packed < 0) return (int)packed;
-        for (place = 0; place < 6; place++)
-            side[place] = (unsigned)PyLong_AsUnsignedLong(PyTuple_GET_ITEM(sizes, place));
-        if (PyErr_Occurred()) return -2;
+        if (more > 0) {
+            Py_ssize_t size = dc_size(PyBytes_AS_STRING(codes)[count]);
+            while (packed & (size - 1)) room[packed++] = 0;
+            if (packed + more > DC_ROOM) return -1;
+            memcpy(room + packed, PyBytes_AS_STRING(tail), (size_t)more);
+            packed += more;
+        }
+        memcpy(side, PyBytes_AS_STRING(sizes), sizeof side);
         used = (size_t)packed;
         extra[0] = (void*)1; extra[1] = room;   /* CU_LAUNCH_PARAM_BUFFER_POINTER */
         extra[2] = (void*)2; extra[3] = &used;  /* CU_LAUNCH_PARAM_BUFFER_SIZE */
@@ -139,13 +161,16 @@ cdef extern from *:
     }
     """
     object frame "dc_frame" ()
+    object identity "dc_identity" (object x)
     object item "dc_item" (object x, Py_ssize_t place)
+    Py_ssize_t mixed "dc_mixed" (object a, object b, object c)
     object place "dc_place" (object frame)
     object new "dc_new" (object base, object cls)
     object reference "dc_reference" (object x)
     object referent "dc_referent" (object reference)
+    long long thread "dc_thread" ()
     object setting "dc_setting" (object variable, object otherwise)
     int launch "dc_launch" (
         unsigned long long entry, unsigned long long function, object sizes,
-        unsigned long long stream, object codes, object arguments,
+        unsigned long long stream, object codes, object arguments, object tail,
     ) except -2

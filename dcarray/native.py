@@ -7,6 +7,7 @@ do the same: this module itself is never compiled.
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from contextvars import ContextVar
 from types import CodeType, FrameType
@@ -14,13 +15,16 @@ from typing import Any, TypeVar
 
 __all__ = [
     "frame",
+    "identity",
     "item",
     "launch",
+    "mixed",
     "new",
     "place",
     "reference",
     "referent",
     "setting",
+    "thread",
 ]
 
 T = TypeVar("T")
@@ -42,6 +46,11 @@ def new(base: Any, cls: type[T]) -> T:
     return made
 
 
+def identity(x: Any) -> int:
+    """Python's ``id``."""
+    return id(x)
+
+
 def reference(x: Any) -> weakref.ref[Any]:
     """A weak reference without a callback."""
     return weakref.ref(x)
@@ -52,9 +61,19 @@ def referent(reference: weakref.ref[Any]) -> Any:
     return reference()
 
 
+def thread() -> int:
+    """The number of the running thread."""
+    return threading.get_ident()
+
+
 def setting(variable: ContextVar[Any], default: Any) -> Any:
     """The value of a context variable."""
     return variable.get(default)
+
+
+def mixed(a: Any, b: Any, c: Any) -> int:
+    """A number for three objects, by their identities; others may have it, too."""
+    return (id(a) >> 4) + (id(b) >> 3) + (id(c) >> 5)
 
 
 def item(x: tuple[Any, ...], place: int) -> Any:
@@ -65,10 +84,11 @@ def item(x: tuple[Any, ...], place: int) -> Any:
 def launch(
     entry: int,
     function: int,
-    sizes: tuple[int, int, int, int, int, int],
+    sizes: bytes,
     stream: int,
     codes: bytes,
     arguments: list[Any],
+    tail: bytes,
 ) -> int:
     """Call the driver's ``cuLaunchKernel``.
 
@@ -78,12 +98,14 @@ def launch(
         The address of that function.
     function, stream : int
         What it takes.
-    sizes : tuple of int
-        Blocks and their threads along three axes.
+    sizes : bytes
+        Blocks and their threads along three axes, as six unsigned integers of C.
     codes : bytes
-        For each argument its letter in `struct`.
+        For each argument its letter in `struct`, and that of the first one in ``tail``.
     arguments : list
         Numbers.
+    tail : bytes
+        Further arguments, as they lie.
 
     Returns
     -------

@@ -39,6 +39,12 @@ def evaluate(*arrays: Any) -> None:
 
 
 def _evaluate(arrays: tuple[Any, ...]) -> None:
+    if len(arrays) == 1 and isinstance(arrays[0], ArrayState):
+        array = arrays[0]
+        binding = array._binding
+        if binding is not None:
+            execute.evaluate((binding._value or binding.value,))
+        return
     values = []
     stack = list(arrays)
     while stack:

@@ -1,47 +1,48 @@
 cimport cython
 
+from .. cimport native
 from ..backends.buffer cimport Buffer
 from ..lazy.callers cimport user_place
 from ..lazy.counting cimport within_bounds
 from ..lazy.errstate cimport capture
 from ..lazy.execute cimport evaluate
 from ..lazy.graph cimport Binding, Expr, Form, Value
-from ..lazy.record cimport as_scalar, converted, written, written_one
+from ..lazy.record cimport converted, scalar_for, written, written_one
 from ..config cimport current
+from .forms cimport element_of, form_on_device
 from .immediate cimport at_once
 from .state cimport ArrayState, showing
 
 @cython.locals(
     sources=list, key=list, array=ArrayState, binding=Binding, value=Value,
     buffer=Buffer, form=Form, named=bint, known=dict, element=tuple,
-    numbers=tuple,
+    numbers=tuple, mask=int,
 )
 cdef _quickly(op, tuple operands)
 
 cdef tuple _with_numbers(tuple operands)
 
 cpdef record_on_device(op, ArrayState x, other)
-
-@cython.locals(form=Form)
 cpdef Value updated_on_device(op, ArrayState x, other)
 
-@cython.locals(expr=Expr, form=Form, source=Value)
-cpdef tuple element_of(Value value, view)
+@cython.locals(value=Value, made=Value, form=Form, buffer=Buffer, mask=int)
+cdef _function_on_device(op, ArrayState x, tuple operands)
 
 @cython.locals(array=ArrayState, element=tuple)
-cdef tuple _learned(op, ArrayState x, other)
+cdef bint _learned(op, ArrayState x, other) except -1
 
 @cython.locals(
     first=Value, second=Value, form=Form, right=ArrayState, buffer=Buffer, element=tuple,
-    binding=Binding,
+    mask=int,
 )
-cdef tuple _known_on_device(op, ArrayState x, other)
+cdef Value _written_on_device(op, ArrayState x, other, int way)
 
-@cython.locals(value=Value)
-cdef _recorded(cls, Form form, tuple sources, device, mask, tuple place)
+cdef _recorded(cls, Form form, tuple sources, device, int mask, tuple place)
 
-cdef object _STORED
-cdef dict _on_devices, _on_hosts
+@cython.locals(expr=Expr)
+cdef _shown(cls, Value value)
+
+cdef int _FORWARD, _REFLECTED, _IN_PLACE
 
 cdef class Function:
     cdef public object arrays, numpy, row

@@ -11,26 +11,32 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..backends.registry import AUTO, Device, when_removed
+from .. import native
+from ..backends.registry import AUTO, Device
 from ..config import current
 from ..dtypes import is_recordable
 from ..lazy.callers import Place, user_place
 from ..lazy.counting import within_bounds
 from ..lazy.errstate import IMMEDIATE, capture
 from ..lazy.execute import evaluate
-from ..lazy.graph import Form, State, Value, View
-from ..lazy.record import as_scalar, converted, form_of, written, written_one
-from ..ops.elementwise import BY_UFUNC, CAST, POWER
+from ..lazy.graph import Form, State, Value
+from ..lazy.record import converted, scalar_for, written, written_one
+from ..ops.elementwise import BY_UFUNC, POWER
 from ..ops.fast import FUNCTIONS, in_force
 from ..ops.spec import Op
-from .choice import is_choosy
+from .forms import (
+    element_of,
+    forget,
+    form_on_device,
+    on_devices,
+    on_hosts,
+    worked_out,
+)
 from .immediate import SCALARS, at_once
 from .state import ArrayState, check_dtype, showing
 
 __all__ = [
-    "SCALARS",
     "Function",
-    "element_of",
     "finish",
     "on_ufunc",
     "record_on_device",
@@ -57,16 +63,18 @@ def finish(cls: type[Array], values: Sequence[Value]) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-_on_hosts: dict[tuple[Any, ...], Form] = {}
-_on_devices: dict[tuple[Any, ...], Form] = {}
-"""What is known, by operation and the views and types of the operands."""
-
-
 def record_quickly(op: Op, *operands: Any) -> Any:
     """The short way to the graph: arrays on one device, and numbers.
 
     None where that is not all there is; then `elementwise` decides.
     """
+    last = operands[-1]
+    if len(operands) == 2 and isinstance(last, ArrayState) and last._host is None:
+        number = operands[0]
+        if last._device.is_named and not isinstance(number, ArrayState):
+            value = _written_on_device(op, last, number, _REFLECTED)
+            if value is not None:
+                return _shown(type(last), value)
     return _quickly(op, operands)
 
 
@@ -117,11 +125,11 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
         if not named:
             return None
         mask = 0
-    known = _on_devices if named else _on_hosts
+    known = on_devices if named else on_hosts
     name = tuple(key)
     form = known.get(name)
     if form is None:
-        form = _form(op, operands, key, named)
+        form = worked_out(op, operands, key, named)
         if form is None:
             return None
         if named or form.plain:
@@ -186,10 +194,15 @@ class Function:
             if made is not None:
                 return made
         else:
+            row = self.row
+            first = operands[0]
+            if row is not None and type(first) is cls and first._host is None:
+                made = _function_on_device(row, first, operands)
+                if made is not None:
+                    return made
             made = at_once(cls, self.numpy, operands)
             if made is not None:
                 return made
-            row = self.row
             if row is not None and (
                 type(operands[0]) is cls or type(operands[-1]) is cls
             ):
@@ -249,82 +262,82 @@ def record_on_device(op: Op, x: Any, other: Any) -> Any:
 
     None where it was not gone before; then `record_quickly` decides.
     """
-    known = _known_on_device(op, x, other)
-    if known is None:
-        return None
-    form, sources = known
-    mask = max(capture(), 0)
-    return _recorded(type(x), form, sources, x._device, mask, user_place())
+    value = _written_on_device(op, x, other, _FORWARD)
+    return None if value is None else _shown(type(x), value)
 
 
 def updated_on_device(op: Op, x: Any, other: Any) -> Value | None:
     """The same for an operator in place, if the result has the shape and dtype of
     ``x``; gone for the first time, too."""
-    known = _known_on_device(op, x, other) or _learned(op, x, other)
-    if known is None:
+    value = _written_on_device(op, x, other, _IN_PLACE)
+    if value is None and _learned(op, x, other):
+        value = _written_on_device(op, x, other, _IN_PLACE)
+    return value
+
+
+_FORWARD, _REFLECTED, _IN_PLACE = 0, 1, 2
+
+
+def _function_on_device(op: Op, x: Any, operands: tuple[Any, ...]) -> Any:
+    """The shortest way of a function whose first operand is no array of the host."""
+    if not x._device.is_named:
         return None
-    form, sources = known
-    if len(form.outputs) > 1:
+    if len(operands) == 2:
+        return record_on_device(op, x, operands[1])
+    if len(operands) > 2:
         return None
-    view = form.outputs[0]
+    device: Device = x._device
+    value = x._binding._value
     shown = x._view
-    if view is not shown and (view[0].shape != shown[0].shape or view[1] != shown[1]):
+    if value.expr is not None and shown is not None and not native.item(shown, 0).shape:
+        return None
+    form = form_on_device(op, shown, None, device)
+    if form is None or len(form.outputs) > 1:
+        return None
+    buffer = value.buffer
+    if buffer is not None and buffer._sharer is not None:
         return None
     mask = max(capture(), 0)
-    return written_one(form, sources, x._device, mask, user_place())
+    made = written_one(form, (value,), device, mask, user_place())
+    return _shown(type(x), made)
 
 
-def element_of(value: Value, view: Any) -> tuple[Value, View] | None:
-    """What a pending element is a copy of, and how that is seen: it can be read where
-    it is, for who writes there has what reads it run before."""
-    expr = value.expr
-    if expr is None or view is not value.view or view[0].shape:
-        return None
-    form = expr.form
-    if form.op is not CAST:
-        return None
-    source, seen = expr.sources[0], form.inputs[0]
-    if seen is None or seen[1] is not view[1] or source.state != _STORED:
-        return None
-    return source, seen
-
-
-def _learned(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
-    """`_known_on_device` from now on."""
+def _learned(op: Op, x: Any, other: Any) -> bool:
+    """Have `_written_on_device` know the way, if there is one."""
     kind: Any = type(other)
     if kind is type(x):
         array = other
         if array._device is not x._device:
-            return None
+            return False
         kind = array._view
         element = element_of(array._binding._value, kind)
         if element is not None:
             kind = element[1]
     elif kind is not float and kind is not int and kind not in SCALARS:
-        return None
+        return False
     shown = x._view
     if kind is None or shown is None:
-        return None
+        return False
     element = element_of(x._binding._value, shown)
     if element is not None:
         shown = element[1]
     key = [op, shown, kind]
-    form = _form(op, (x, other), key, True)
+    form = worked_out(op, (x, other), key, True)
     if form is None:
-        return None
+        return False
     for _, dtype in form.outputs:
         check_dtype(dtype, x._device)
     form.device = x._device
-    if len(_on_devices) > 1 << 16:
+    if len(on_devices) > 1 << 16:
         forget()
-        _on_devices.clear()
-    _on_devices[tuple(key)] = form
-    return _known_on_device(op, x, other)
+        on_devices.clear()
+    on_devices[tuple(key)] = form
+    return True
 
 
-def _known_on_device(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
+def _written_on_device(op: Op, x: Any, other: Any, way: int) -> Value | None:
+    """What an operator records, if it was recorded before for operands that lie so."""
     device: Device = x._device
-    cls = type(x)
     first = x._binding._value
     shown = x._view
     if first.expr is not None:
@@ -332,7 +345,7 @@ def _known_on_device(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
         if element is not None:
             first, shown = element
     sources: Any
-    if type(other) is cls:
+    if type(other) is type(x):
         right = other
         if right._device is not device:
             return None
@@ -342,25 +355,41 @@ def _known_on_device(op: Op, x: Any, other: Any) -> tuple[Form, Any] | None:
             element = element_of(second, view)
             if element is not None:
                 second, view = element
-        form = _on_devices.get((op, shown, view))
-        if form is None or form.device is not device:
+        form = form_on_device(op, shown, view, device)
+        if form is None:
             return None
         buffer = second.buffer
         if buffer is not None and buffer._sharer is not None:
             return None
         sources = (first, second)
     else:
-        form = _on_devices.get((op, shown, type(other)))
-        if form is None or form.device is not device:
-            return None
         try:
-            sources = (first, as_scalar(other, form.signature.inputs[1]))
+            if way == _REFLECTED:
+                form = form_on_device(op, type(other), shown, device)
+                if form is None:
+                    return None
+                sources = (scalar_for(form, other, 0), first)
+            else:
+                form = form_on_device(op, shown, type(other), device)
+                if form is None:
+                    return None
+                sources = (first, scalar_for(form, other, 1))
         except OverflowError:
             return None
     buffer = first.buffer
     if buffer is not None and buffer._sharer is not None:
         return None
-    return form, sources
+    if len(form.outputs) > 1:
+        return None
+    if way == _IN_PLACE:
+        view = form.outputs[0]
+        shown = x._view
+        if view is not shown and (
+            view[0].shape != shown[0].shape or view[1] != shown[1]
+        ):
+            return None
+    mask = max(capture(), 0)
+    return written_one(form, sources, device, mask, user_place())
 
 
 def _recorded(
@@ -372,52 +401,17 @@ def _recorded(
     place: Place,
 ) -> Any:
     """Arrays for an operation of which all is known."""
-    if len(form.outputs) > 1 or not form.shape:
+    if len(form.outputs) > 1:
         return finish(cls, written(form, sources, device, mask, place))
-    value = written_one(form, sources, device, mask, place)
+    return _shown(cls, written_one(form, sources, device, mask, place))
+
+
+def _shown(cls: Any, value: Value) -> Any:
+    """An array that shows what was recorded."""
+    expr = value.expr  # None where another thread had to run it at once
+    if expr is None or not expr.form.shape:
+        return finish(cls, (value,))
     array = showing(cls, value)
     if not within_bounds(value):
         evaluate((value,))
     return array
-
-
-def _form(
-    op: Op, operands: Sequence[Any], key: Sequence[Any], named: bool
-) -> Form | None:
-    """What the operation comes to, if NumPy has one loop for operands that lie so."""
-    views = key[1:]
-    for x, view in zip(operands, views, strict=True):
-        if type(view) is not View:
-            continue
-        layout, dtype = view
-        if not is_recordable(dtype):
-            return None
-        if named:  # such a device has one loop for all
-            continue
-        if not layout.shape or op is POWER:
-            return None
-        if layout.plain and dtype.kind != "c":  # contiguous: the one loop that is meant
-            continue
-        if not layout.plain and x._host is not None and not x._host.flags.aligned:
-            return None
-        if is_choosy(op, dtype, layout.shape, layout.strides):
-            return None
-    kinds = [x if type(x) is View else _kind(x) for x in views]
-    form = form_of(op, kinds)
-    if op is POWER and form.signature.inputs[1].kind == "i":
-        return None  # the loop may raise: an exponent below zero
-    return form
-
-
-def _kind(kind: Any) -> Any:
-    """A number's type as the dtype rules take it."""
-    return kind if kind in (int, float, complex) else np.dtype(kind)
-
-
-def forget(label: str = "") -> None:
-    """Look again which dtypes devices have: one may come back as another one."""
-    for form in list(_on_devices.values()):
-        form.device = None
-
-
-when_removed(forget)

@@ -16,7 +16,7 @@ import numpy as np
 from ..backends.registry import AUTO
 from ..config import Settings, current
 from .fallback import as_arrays
-from .quick import SCALARS
+from .immediate import SCALARS
 from .state import ArrayState, of_host
 
 __all__ = ["ANY", "Whole", "arrays_are", "short"]

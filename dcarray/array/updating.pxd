@@ -3,8 +3,8 @@ cimport cython
 from ..backends.buffer cimport Buffer
 from ..lazy.graph cimport Binding, Form, Value
 from ..lazy.updating cimport store, store_copy
+from .forms cimport element_of
 from .kept cimport number_for, part_of
-from .quick cimport element_of
 from .state cimport ArrayState
 
 @cython.locals(target=Value, spare=Value, operand=ArrayState)

@@ -16,8 +16,8 @@ from ..lazy.updating import store, store_copy
 from ..ops.elementwise import CAST
 from ..ops.spec import Signature
 from .calls import write
+from .forms import element_of
 from .kept import number_for, part_of
-from .quick import element_of
 from .state import ArrayState
 
 __all__ = ["assigned", "update"]

@@ -1,8 +1,6 @@
 cimport cython
 
-from .residents cimport enter
-
-cdef object _monotonic
+from .residents cimport enter, moment
 
 @cython.freelist(64)
 cdef class Buffer:
@@ -10,7 +8,8 @@ cdef class Buffer:
     cdef public object root, _sharer, home, pair
     cdef public dict _copies
     cdef public set _valid
-    cdef public object nbytes, start, users
+    cdef public object start, users
+    cdef public long long nbytes
     cdef public double last_used
     cpdef _put(self, device, memory)
 

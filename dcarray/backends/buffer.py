@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
 from typing import Any
 
@@ -17,13 +16,11 @@ from .base import Backend, Memory
 from .moving import transfer
 from .pair import Pair, adopted, shown
 from .registry import backend_for
-from .residents import enter
+from .residents import enter, moment
 
 __all__ = ["Buffer", "device_buffer"]
 
 HostArray = np.ndarray[Any, Any]
-
-_monotonic = time.monotonic
 
 _locks = [threading.RLock() for _ in range(16)]
 """Each buffer is guarded by one of them.  Nothing below takes the graph's lock, and a
@@ -103,12 +100,11 @@ class Buffer:
                 self._valid.add("cpu")
         else:
             if self._copies is None or self._valid is None:
-                self._copies = {}
-                self._valid = set() if self.root is None else {"cpu"}
+                self._copies, self._valid = {}, set() if self.root is None else {"cpu"}
                 enter(self)
             self._copies[device] = memory
             self._valid.add(device)
-            self.last_used = _monotonic()
+            self.last_used = moment()
 
     # ---------------------------------------------------------------------- sharing
     @property
@@ -189,7 +185,7 @@ class Buffer:
         if self._valid is None and device == "cpu":
             return self.root
         with _locks[id(self) >> 6 & 15]:  # the most frequent call: nothing in vain
-            self.last_used = _monotonic()
+            self.last_used = moment()
             if self.is_valid_on(device) or self._passed_to(backend):
                 return self._copy_on(device)
             memory = self._stale_copy_on(backend)
@@ -423,9 +419,8 @@ def _buffer(nbytes: int) -> Buffer:
     """A new `Buffer`, nowhere yet."""
     buffer = Buffer.__new__(Buffer)
     buffer.nbytes = nbytes
-    buffer.root = buffer._sharer = buffer.pair = None
+    buffer.root = buffer._sharer = buffer.pair = buffer._copies = buffer._valid = None
     buffer.start = buffer.users = 0
-    buffer._copies = buffer._valid = None
     buffer.home, buffer.last_used = "cpu", 0.0
     return buffer
 
@@ -433,7 +428,12 @@ def _buffer(nbytes: int) -> Buffer:
 def device_buffer(device: str, memory: Memory, nbytes: int) -> Buffer:
     """Take over a block of a device's memory."""
     buffer = _buffer(nbytes)
-    buffer._put(device, memory)
+    if device == "cpu":
+        buffer._put(device, memory)
+    else:
+        buffer._copies, buffer._valid = {device: memory}, {device}
+        buffer.last_used = moment()
+        enter(buffer)
     return buffer
 
 

@@ -14,13 +14,17 @@ from ..errors import DeviceError
 __all__ = ["Gate", "gate"]
 
 
+_STAY = 12
+
+
 class Gate:
     """Many threads may be inside; `closed` waits until none is, and keeps all out."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        # One entry for each thread that is inside: to add one takes no lock.
-        self._inside: list[None] = []
+        # One entry for each thread that is inside: to add one takes no lock, and with
+        # those that stay no memory either.
+        self._inside: list[None] = [None] * _STAY
         self._closed = False
 
     def enter(self) -> None:
@@ -68,7 +72,8 @@ class Gate:
                 raise DeviceError("another backend is being reloaded")
             self._closed = True
             quiet = self._changed.wait_for(
-                lambda: not self._inside, max(0.0, latest - time.monotonic())
+                lambda: len(self._inside) == _STAY,
+                max(0.0, latest - time.monotonic()),
             )
             if not quiet:
                 self._open()

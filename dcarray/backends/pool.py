@@ -10,7 +10,6 @@ import os
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -18,7 +17,7 @@ from typing import Any, TypeAlias
 from ..config import Settings, current, logger
 from ..errors import OutOfMemoryError
 
-__all__ = ["Pool", "PoolStatistics", "size_class"]
+__all__ = ["Pool", "PoolStatistics", "Shelf", "size_class"]
 
 Raw: TypeAlias = Any
 """A block, as the device has it."""
@@ -65,7 +64,7 @@ class Shelf:
     Attributes
     ----------
     size : int
-    blocks : deque
+    blocks : list
     fewest : int
         As many as there were at least since the trimmer last looked.
     """
@@ -74,7 +73,7 @@ class Shelf:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.blocks: deque[Raw] = deque()
+        self.blocks: list[Raw] = []
         self.fewest = 0
 
 
@@ -115,10 +114,8 @@ class Pool:
         self._clear = clear
         self._shelves: dict[int, Shelf] = {}  # by the size of their blocks
         self._serving: dict[int, Shelf] = {}  # by what is asked for
-        self._returned = 0
-        self._patience = max(
-            LARGE, keeps >> 6
-        )  # bytes that come back between two looks
+        self._returned = 0  # more bytes than were taken since the last look
+        self._patience = max(LARGE, keeps >> 6)  # how many may be, without a look
         self._latest = 0  # size of the block that came back last
         self._lock = threading.Lock()
         self._held = 0
@@ -138,15 +135,27 @@ class Pool:
         OutOfMemoryError
             The system has no more, or a limit of the settings is reached.
         """
+        shelf = self.shelf_of(nbytes)
+        return self.take(shelf), shelf.size
+
+    def shelf_of(self, nbytes: int) -> Shelf:
+        """The blocks of which one serves so many bytes."""
         shelf = self._serving.get(nbytes)
         if shelf is None:
             shelf = self._shelf(size_class(nbytes))
             if len(self._serving) < 4096:
                 self._serving[nbytes] = shelf
-        return self.rent_from(shelf)
+        return shelf
 
-    def rent_from(self, shelf: Shelf) -> tuple[Raw, int]:
-        """The same, of one size.  Waits for no lock where there is an idle block."""
+    def take(self, shelf: Shelf) -> Raw:
+        """A block of one size; `put` wants it back.  Waits for no lock where there is
+        an idle one.
+
+        Raises
+        ------
+        OutOfMemoryError
+            As for `rent`.
+        """
         settings = current()
         if self._returned > LARGE and (
             self._returned > self._patience or settings.pool_idle_limit
@@ -158,15 +167,16 @@ class Pool:
             try:
                 block = blocks.pop()
             except IndexError:  # another thread took it
-                return self._new(size, settings), size
+                return self._new(size, settings)
             self._hits += 1
+            self._returned -= size
             left = len(blocks)
             if left < shelf.fewest:
                 shelf.fewest = left
             if settings.clear_buffers:
                 self._clear(block, size)
-            return block, size
-        return self._new(size, settings), size
+            return block
+        return self._new(size, settings)
 
     def _shelf(self, size: int) -> Shelf:
         shelf = self._shelves.get(size)
@@ -175,18 +185,23 @@ class Pool:
                 shelf = self._shelves.setdefault(size, Shelf(size))
         return shelf
 
-    def give_back(
+    def give_back(self, block: Raw, size: int) -> None:
+        """Return a block of `rent`.  Waits for no lock: finalisers call it."""
+        self.put(self._shelves[size], block)
+
+    def put(
         self,
+        shelf: Shelf,
         block: Raw,
-        size: int,
         large: int = LARGE,
         settings: Callable[[], Settings] = current,
     ) -> None:
-        """Return a block.  Waits for no lock: finalisers call it.
+        """Return a block of `take`, see `give_back`.
 
         The last two are there because modules are empty when a process ends.
         """
-        self._shelves[size].blocks.append(block)
+        size = shelf.size
+        shelf.blocks.append(block)
         # Threads may lose an update to each other: this only says when to look.
         self._returned += size
         self._latest = size
@@ -312,7 +327,7 @@ class Pool:
     def _evict(self, shelf: Shelf) -> bool:
         """Give the oldest block of a size back to the system; whether there was one."""
         try:
-            block = shelf.blocks.popleft()
+            block = shelf.blocks.pop(0)
         except IndexError:  # other threads take blocks meanwhile
             return False
         self._held -= shelf.size

@@ -13,7 +13,7 @@ from .registry import backend_for
 if TYPE_CHECKING:
     from .buffer import Buffer
 
-__all__ = ["enter", "evacuate", "on_devices", "resident"]
+__all__ = ["enter", "evacuate", "moment", "on_devices", "resident"]
 
 on_devices: dict[int, weakref.ref[Buffer]] = {}
 """Buffers with a copy on a device other than the CPU, by their identity, for spilling;
@@ -22,10 +22,20 @@ some are gone.  A copy of it is safe to look through."""
 _MANY = 1024
 
 
+def moment() -> float:
+    """A later one at each call: what was used last is spilled last."""
+    global _moment
+    _moment += 1.0
+    return _moment
+
+
+_moment = 0.0
+
+
 def enter(buffer: Buffer) -> None:
     """There is a copy on a device from now on."""
     global _limit
-    on_devices[id(buffer)] = native.reference(buffer)
+    on_devices[native.identity(buffer)] = native.reference(buffer)
     if len(on_devices) > _limit:
         # Most identities are used again soon, so that this is rare.
         for name, reference in list(on_devices.items()):

@@ -20,14 +20,18 @@ _INSIDE = _PACKAGE + "."
 
 def user_place() -> Place:
     """Where the code that called into dcarray is: code, instruction and globals."""
+    global _theirs
     frame: Any = native.frame()
-    place = native.place(frame)
+    place: Any = native.place(frame)
+    if place[0] is _theirs:
+        return place  # type: ignore[no-any-return]
     while id(place[2]) in _ours or _is_ours(place[2]):
         frame = frame.f_back
         if frame is None:
-            break
+            return place  # type: ignore[no-any-return]
         place = native.place(frame)
-    return place
+    _theirs = place[0]
+    return place  # type: ignore[no-any-return]
 
 
 def line_of(place: Place) -> tuple[str, int, dict[str, Any]]:
@@ -54,6 +58,10 @@ def name_line(error: BaseException, frame: tuple[str, int, Any] | None) -> None:
 
 _ours: set[int] = set()
 """Identities of the globals of dcarray's modules, which live as long as the process."""
+
+
+_theirs: types.CodeType | None = None
+"""The code that called last: a loop records much of what it does from one place."""
 
 
 def _is_ours(space: dict[str, Any]) -> bool:

@@ -1,7 +1,8 @@
 from .. cimport native
 
-cpdef capture()
-cdef object _variable, _last_state, _last_mask, _last_filters, _last_head
+cpdef int capture() except? -9
+cdef object _variable, _last_state, _last_filters, _last_head
+cdef int _last_mask
 cdef Py_ssize_t _last_length
 cdef bint _escalates
 cdef dict _space

@@ -35,7 +35,7 @@ _last_mask = 0
 
 # The same for `warnings.filters`: the list, its length and its first entry.
 _space: dict[str, Any] = warnings.__dict__
-_last_filters: object = None
+_last_filters: Any = None
 _last_length = -1
 _last_head: object = None
 _escalates = False
@@ -48,7 +48,7 @@ def capture() -> int:
     if (
         filters is not _last_filters
         or len(filters) != _last_length
-        or (filters and filters[0] is not _last_head)
+        or (_last_length and filters[0] is not _last_head)
     ):
         _read_filters()
     if _escalates:

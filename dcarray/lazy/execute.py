@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import native
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for
 from ..errors import DeviceError
@@ -18,9 +19,10 @@ from ..ops.elementwise import CAST
 from ..ops.spec import Signature
 from . import route
 from .callers import Place
+from .found import Found
 from .fuse import Group, Target, fuse
-from .graph import Read, State, Value, View, acquire, lock, pending_readers, release
-from .known import Found, find
+from .graph import Binding, Read, State, Value, View, lock, pending_readers
+from .known import find
 from .noting import refuse
 from .obstacles import obstacles
 from .places import Accumulator, Ending, Into, Reduced
@@ -38,6 +40,8 @@ __all__ = [
 HostArray = np.ndarray[Any, Any]
 
 _PENDING, _STORED = State.PENDING, State.STORED
+
+_lock = lock
 
 KEPT = 4
 """How many times its own size an array may keep alive, to do without memory."""
@@ -58,41 +62,51 @@ def evaluate(values: Iterable[Value]) -> None:
 
 
 def _evaluate(wanted: Value) -> None:
-    stack = [wanted]
+    first = _evaluated(wanted)
+    if first is None:
+        return
+    stack = [wanted, *first]
     while stack:
-        value = stack[-1]
-        acquire()
-        try:
-            if value.state is not _PENDING and _is_settled(value):
-                stack.pop()
-                continue
-            group: Group | Found | None = find(value, value.view)
-            if group is None:
-                first = obstacles(value)
-                if first:
-                    stack.extend(first)
-                    continue
-                group = fuse(Target(Read(value, value.layout, value.dtype)))
-                if group.blockers:
-                    stack.extend(group.blockers)
-                    continue
-            into = _into_former(group, value)
-            begin(group.stored)
-        finally:
-            release()
-        if into is None:
-            run(group, value.device)
+        first = _evaluated(stack[-1])
+        if first is None:
+            stack.pop()
         else:
-            _run_in_place(group, value, into)
-        stack.pop()
+            stack.extend(first)
 
 
-def _into_former(group: Group | Found, value: Value) -> Into | None:
+def _evaluated(value: Value) -> list[Value] | None:
+    """Run a pending value; values that have to be run before, if there are some."""
+    _lock.acquire()
+    try:
+        if value.state is not _PENDING and _is_settled(value):
+            return None
+        group: Group | Found | None = find(value, value.view)
+        if group is None:
+            first = obstacles(value)
+            if first:
+                return first
+            group = fuse(Target(Read(value, value.layout, value.dtype)))
+            if group.blockers:
+                return group.blockers
+        into = None
+        shown = value.binding
+        binding = None if shown is None else native.referent(shown)
+        if binding is not None and binding.former is not None:
+            into = _into_former(group, value, binding)
+        begin(group.stored)
+    finally:
+        _lock.release()
+    if into is None:
+        run(group, value.device)
+    else:
+        _run_in_place(group, value, into)
+    return None
+
+
+def _into_former(group: Group | Found, value: Value, binding: Binding) -> Into | None:
     """The memory of an array that was operated on in place, for the value that it
     shows now, if nothing else wants what is there.  The caller holds the lock."""
-    binding = None if value.binding is None else value.binding()
-    if binding is None or binding.former is None:
-        return None
+    assert binding.former is not None
     old = binding.former()
     binding.former = None
     if old is None or old.view is not value.view or old.is_bound():

@@ -16,7 +16,6 @@ One lock guards the graph.  Kernels run outside it.
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from typing import Any, NamedTuple, TypeAlias
 
@@ -30,6 +29,7 @@ from ..layout import Layout, Shape, address_of
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
 from .callers import Place, line_of
+from .locking import new_lock
 from .views import View
 
 __all__ = [
@@ -49,8 +49,7 @@ __all__ = [
     "value_of",
 ]
 
-lock = threading.RLock()
-acquire, release = lock.acquire, lock.release
+lock = new_lock()
 
 
 class State:
@@ -263,6 +262,10 @@ class Form:
         A named device that is known to have the results' dtypes.
     plan : Plan or None
         How a group of this one operation runs, see `known.find`.
+    patterns : list of Pattern or None
+        Groups that ended in this operation, see `again`.
+    number : tuple or None
+        The last number that was an operand, and what it is in the loop.
     """
 
     __slots__ = (
@@ -272,8 +275,10 @@ class Form:
         "inner",
         "inner_axis",
         "inputs",
+        "number",
         "op",
         "outputs",
+        "patterns",
         "plain",
         "plan",
         "shape",
@@ -305,6 +310,8 @@ class Form:
         self.plain = plain
         self.device: Device | None = None
         self.plan: Any = None
+        self.patterns: list[Any] | None = None
+        self.number: tuple[Any, Any] | None = None
 
     @property
     def kind(self) -> tuple[Any, ...]:
@@ -429,5 +436,7 @@ def stored(buffer: Buffer, layout: Layout, dtype: DType, device: Device) -> Valu
 if hasattr(os, "register_at_fork"):
     # A child process must not inherit the lock from a thread that it does not have.
     os.register_at_fork(
-        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+        before=lock.acquire,
+        after_in_parent=lock.release,
+        after_in_child=getattr(lock, "after_fork", lock.release),
     )

@@ -2,15 +2,9 @@ cimport cython
 
 from .. cimport native
 from ..config cimport current
+from .again cimport matched
+from .found cimport Found, found_of
 from .graph cimport Binding, Expr, Form, Value
-
-@cython.freelist(16)
-cdef class Found:
-    cdef public object leaves, scalars, stored, values
-    cdef public object plan
-
-@cython.locals(found=Found)
-cdef Found _found(plan, leaves, scalars, stored, values)
 
 @cython.locals(
     expr=Expr, found=Found, inner=Expr, form=Form, value=Value, read=Value, leaves=list,

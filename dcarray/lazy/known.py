@@ -6,82 +6,18 @@ that costs little more than the walk over its expressions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from .. import native
 from ..config import Settings, current
-from .fuse import Group, outlives
-from .graph import Form, Read, State, Value, View
+from .again import matched, remember
+from .found import Found, found_of
+from .fuse import outlives
+from .graph import Form, State, Value, View
 from .places import Ending
 from .plans import MOST, Plan, planned
 
-__all__ = ["Found", "find"]
-
-
-class Found:
-    """A plan, and the values that it is bound to.
-
-    Attributes
-    ----------
-    plan : Plan
-    leaves : sequence of Value
-    scalars : sequence of NumPy scalars
-    stored : sequence of Value
-        The values that are stored.
-    values : sequence of Value
-        All that is computed, stored or not.
-    """
-
-    __slots__ = ("leaves", "plan", "scalars", "stored", "values")
-
-    plan: Plan
-    leaves: Sequence[Value]
-    scalars: Sequence[Any]
-    stored: Sequence[Value]
-    values: Sequence[Value]
-
-    @property
-    def inner_axis(self) -> int | None:
-        """The axis along which the loop runs."""
-        return self.plan.inner_axis
-
-    def reads(self) -> list[Read]:
-        """Memory that is read."""
-        pairs = zip(self.leaves, self.plan.leaves, strict=True)
-        return [Read(value, *view) for value, view in pairs]
-
-    def group(self) -> Group:
-        """The same, as `fuse` would have given it."""
-        plan, values = self.plan, self.values
-        exprs: list[Any] = [values[place].expr for place in plan.sources]
-        return Group(
-            plan.program,
-            plan.shape,
-            self.reads(),
-            list(self.scalars),
-            [(x, at) for x, (at, _) in zip(self.stored, plan.outputs, strict=True)],
-            exprs,
-            list(values),
-            [],
-            plan.inner_axis,
-        )
-
-
-def _found(
-    plan: Plan,
-    leaves: Sequence[Value],
-    scalars: Sequence[Any],
-    stored: Sequence[Value],
-    values: Sequence[Value],
-) -> Found:
-    found = Found.__new__(Found)
-    found.plan = plan
-    found.leaves = leaves
-    found.scalars = scalars
-    found.stored = stored
-    found.values = values
-    return found
+__all__ = ["find"]
 
 
 _plans: dict[tuple[Any, ...], Plan | None] = {}
@@ -114,6 +50,10 @@ def find(
     if alone and view is root.view:
         assert expr is not None
         found = _alone(root, expr.form, expr.sources)
+        if found is not None:
+            return found
+    if expr is not None and view is root.view and expr.form.patterns is not None:
+        found = matched(expr.form, root, ending or into, ending is None)
         if found is not None:
             return found
     global _walks, _bounds
@@ -235,7 +175,9 @@ def find(
         form = expr.form
         if len(expr.sources) < 3 and len(leaves) == len(form.arrays):
             form.plan = plan
-    return _found(plan, leaves, scalars, outputs, values)
+    if expr is not None and len(outputs) == (ending is None):
+        remember(ending or into, plan, leaves, scalars, values)
+    return found_of(plan, leaves, scalars, outputs, values)
 
 
 def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
@@ -245,9 +187,9 @@ def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
         return None
     only = [root]
     if len(form.arrays) == len(sources):
-        return _found(plan, sources, (), only, only)
+        return found_of(plan, sources, (), only, only)
     (place,) = form.arrays
-    return _found(plan, (sources[place],), (sources[1 - place],), only, only)
+    return found_of(plan, (sources[place],), (sources[1 - place],), only, only)
 
 
 _PENDING = State.PENDING

@@ -2,9 +2,10 @@ cimport cython
 
 from ..backends.buffer cimport Buffer, device_buffer
 from ..backends.gate cimport Gate
+from ..backends.residents cimport moment
 from ..backends.starting cimport Allocator, Starter
 from .graph cimport Value
-from .known cimport Found
+from .found cimport Found
 
 cdef class Ready:
     cdef public object backend, device
@@ -19,4 +20,3 @@ cdef class Ready:
     cpdef list run(self, Found found, into=*)
 
 cdef Gate _gate
-cdef object _monotonic

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Preparing
 from ..backends.buffer import Buffer, device_buffer
 from ..backends.gate import gate
+from ..backends.residents import moment
 from ..backends.starting import Allocator, Starter
 from .compiled import executable_for
 from .places import Into
 
 if TYPE_CHECKING:
-    from .known import Found
+    from .found import Found
     from .plans import Plan
 
 __all__ = ["Ready"]
@@ -62,7 +62,7 @@ class Ready:
         buffers: list[Buffer | None] = []
         _gate.enter()
         try:
-            now = _monotonic()
+            now = moment()
             for value in found.leaves:
                 buffer = value.buffer
                 if buffer is None:
@@ -98,4 +98,3 @@ class Ready:
 
 
 _gate = gate
-_monotonic = time.monotonic

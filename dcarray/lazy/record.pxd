@@ -2,16 +2,17 @@ cimport cython
 
 from .. cimport native
 from .graph cimport Expr, Form, Value, expr_of, value_of
+from .locking cimport Lock
 
 
 
 cpdef tuple converted(Form form, sources)
 
 @cython.locals(expr=Expr)
-cpdef tuple written(Form form, tuple sources, device, errstate, tuple place)
+cpdef tuple written(Form form, tuple sources, device, int errstate, tuple place)
 
 @cython.locals(expr=Expr, value=Value)
-cpdef Value written_one(Form form, tuple sources, device, errstate, tuple place)
+cpdef Value written_one(Form form, tuple sources, device, int errstate, tuple place)
 
 @cython.locals(
     form=Form, sources=tuple, nodes=cython.longlong, held=cython.longlong,
@@ -23,3 +24,7 @@ cdef _link(Expr expr, tuple results)
 cdef long long _serial
 
 cpdef as_scalar(number, dtype)
+
+@cython.locals(last=tuple)
+cpdef scalar_for(Form form, number, Py_ssize_t place)
+cdef Lock _lock

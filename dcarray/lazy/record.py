@@ -40,9 +40,8 @@ from .graph import (
     State,
     Value,
     View,
-    acquire,
     expr_of,
-    release,
+    lock,
     value_of,
 )
 
@@ -50,6 +49,7 @@ __all__ = [
     "as_scalar",
     "converted",
     "form_of",
+    "scalar_for",
     "read_again",
     "record",
     "written",
@@ -246,7 +246,7 @@ def _link(expr: Expr, results: tuple[weakref.ref[Value], ...]) -> None:
     nodes = 1
     held = widest = 0
     global _serial
-    acquire()
+    _lock.acquire()
     try:
         first = expr.serial = _serial
         _serial += 1
@@ -267,19 +267,39 @@ def _link(expr: Expr, results: tuple[weakref.ref[Value], ...]) -> None:
                     widest = nbytes
             readers = read.readers
             if readers is None:
-                read.readers = list(results)
-                continue
+                readers = read.readers = []
             count = len(readers)
             if count > 16 and count & (count - 1) == 0:
                 readers[:] = [x for x in readers if native.referent(x) is not None]
-            readers.extend(results)
+            for reference in results:
+                readers.append(reference)
     finally:
-        release()
+        _lock.release()
     expr.count(nodes, held, widest, first)
 
 
+_lock = lock
+
 _serial = 0
 """Of the next expression."""
+
+
+def scalar_for(form: Form, number: Any, place: int) -> Any:
+    """A number as a scalar of an operation's loop: the same object as the last time
+    where it is the same number.
+
+    Raises
+    ------
+    OverflowError
+        A Python int does not fit the loop's dtype.
+    """
+    last = form.number
+    if last is not None and last[0] is number:
+        return last[1]
+    scalar = as_scalar(number, form.signature.inputs[place])
+    if not np.isinf(scalar):  # NumPy warns each time
+        form.number = (number, scalar)
+    return scalar
 
 
 def _known_layout(shape: Shape, strides: Strides, itemsize: int) -> Layout:

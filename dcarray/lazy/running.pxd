@@ -2,7 +2,8 @@ cimport cython
 
 from ..config cimport current
 from .graph cimport Value
-from .known cimport Found
+from .found cimport Found
+from .locking cimport Lock
 from .plans cimport Plan
 from .ready cimport Ready
 
@@ -15,3 +16,4 @@ cpdef run(group, device, into=*, accumulator=*)
 cdef object _RUNNING, _STORED
 cdef tuple _known
 cdef Py_ssize_t _waiting
+cdef Lock _lock

@@ -21,9 +21,9 @@ from ..profile import Event, collectors, count, counters, emit, is_active
 from . import errstate, recover, route
 from .callers import line_of, name_line
 from .compiled import executable_for
+from .found import Found
 from .fuse import Group
-from .graph import Read, State, Value, acquire, lock, release
-from .known import Found
+from .graph import Read, State, Value, lock
 from .places import Accumulator, Into
 from .plans import Plan
 from .ready import Ready
@@ -35,6 +35,8 @@ _waiting = 0
 """Threads that wait for `_done`."""
 
 _RUNNING, _STORED = State.RUNNING, State.STORED
+
+_lock = lock
 
 _known: tuple[Settings | None, bool] = (None, False)
 """Settings that were in force, and whether they validate; one object, for other threads
@@ -100,12 +102,15 @@ def run(
     found = group
     failure = None
     plan = found.plan
-    home = device.label if device.is_named else route.home_of(found.leaves)
-    if home == "auto" and plan.usual is not None:
-        if into is None and plan.usual.holds():
-            home = plan.usual.label
-        else:
-            plan.usual = None
+    if device.is_named:
+        home = device.label
+    else:
+        home = route.home_of(found.leaves)
+        if home == "auto" and plan.usual is not None:
+            if into is None and plan.usual.holds():
+                home = plan.usual.label
+            else:
+                plan.usual = None
     ready = plan.ready.get(home)
     if ready is None and device.is_named and not collectors:
         ready = _prepared(plan, home)
@@ -125,7 +130,7 @@ def run(
                 if accumulator is not None:
                     accumulator.buffer = buffers.pop()
                 place = 0
-                acquire()
+                _lock.acquire()
                 try:
                     for value in values:
                         value.buffer = buffers[place]
@@ -137,7 +142,7 @@ def run(
                     if _waiting:
                         _done.notify_all()
                 finally:
-                    release()
+                    _lock.release()
                 counters["group"] += 1
                 return
     whole = found.group()

@@ -2,6 +2,7 @@ cimport cython
 
 from ..backends.buffer cimport Buffer, device_buffer
 from ..backends.gate cimport Gate
+from ..backends.residents cimport moment
 from .callers cimport user_place
 from .errstate cimport capture
 from .execute cimport evaluate
@@ -31,4 +32,4 @@ cdef class Tape:
     cpdef bint _call(self, Called step, list values) except -1
 
 cdef Gate _gate
-cdef object _STORED, _monotonic
+cdef object _STORED

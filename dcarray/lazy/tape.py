@@ -7,7 +7,6 @@ memory, launches, and operations that are written down.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from ..backends.base import Backend
 from ..backends.buffer import Buffer, device_buffer
 from ..backends.gate import gate
 from ..backends.registry import Device
+from ..backends.residents import moment
 from ..dtypes import DType
 from ..layout import Layout
 from ..ops.spec import Op
@@ -207,7 +207,7 @@ class Tape:
                 evaluate((value,))
         _gate.enter()
         try:
-            now = _monotonic()
+            now = moment()
             for number in step.places:
                 value = values[number]
                 buffer = value.buffer
@@ -357,4 +357,3 @@ class Notes:
 
 
 _gate = gate
-_monotonic = time.monotonic

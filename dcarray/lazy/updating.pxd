@@ -4,7 +4,9 @@ from ..backends.buffer cimport Buffer
 from .callers cimport user_place
 from .execute cimport evaluate
 from .graph cimport Expr, Form, Value
-from .known cimport Found, find
+from .found cimport Found
+from .known cimport find
+from .locking cimport Lock
 from .obstacles cimport obstacles
 from .record cimport written_one
 from .running cimport begin, run
@@ -39,3 +41,5 @@ cdef list _waiting_for(Value target, computed)
 cdef dict _apart
 cdef list _last
 cdef object _gone, _PENDING, _RUNNING, _STORED
+
+cdef Lock _lock

@@ -11,8 +11,9 @@ from ..ops.elementwise import CAST
 from ..ops.spec import Signature
 from .callers import user_place
 from .execute import evaluate
-from .graph import Expr, Form, Read, State, Value, View, acquire, release
-from .known import Found, find
+from .found import Found
+from .graph import Expr, Form, Read, State, Value, View, lock
+from .known import find
 from .noting import refuse
 from .obstacles import obstacles
 from .places import Into
@@ -21,6 +22,8 @@ from .route import far_home
 from .running import begin, run
 
 __all__ = ["store", "store_copy", "touches"]
+
+_lock = lock
 
 FEW = 8
 """Operations that are done again rather than stored."""
@@ -65,7 +68,7 @@ def store(
     while True:
         first: list[Value] = []
         through = False
-        acquire()
+        _lock.acquire()
         try:
             if not _can_go(target, source):
                 return False
@@ -87,7 +90,7 @@ def store(
                     begin(found.stored)
                     break
         finally:
-            release()
+            _lock.release()
         evaluate(first)
         if through:
             if spare is not None and spare.expr is not None:

@@ -412,9 +412,17 @@ def test_the_interface_of_cuda(runtime: Runtime) -> None:
 
 
 # --------------------------------------------------------------------------- launches
-def test_the_driver_gets_arguments_as_c_has_them() -> None:
+@pytest.mark.parametrize(
+    ("codes", "last"),
+    [
+        ("QQfdbHi", [-9]),
+        ("QQfdbH", []),
+        ("QQfdbHq", [-9]),
+        ("QQfdbHbid", [-1, 2**31 - 1, 0.5]),
+    ],
+)
+def test_the_driver_gets_arguments_as_c_has_them(codes: str, last: list[Any]) -> None:
     """Compiled, by a call in C; from the sources, by the function that packs them."""
-    codes = "QQfdbHi"
     seen: list[tuple[int, tuple[int, ...], int, bytes]] = []
     word = ctypes.c_uint
     kind = ctypes.CFUNCTYPE(
@@ -438,9 +446,9 @@ def test_the_driver_gets_arguments_as_c_has_them() -> None:
     function.launched = packed
     home = SimpleNamespace(_is_only=True, streams=Streams(DEVICE, lambda: None))
     home.entry = ctypes.cast(entry, ctypes.c_void_p).value
-    starter: Any = Launcher(home, pytest.fail, function, (1, 2, 3, 4, 5, 6), [-9])  # type: ignore[arg-type]
+    starter: Any = Launcher(home, pytest.fail, function, (1, 2, 3, 4, 5, 6), last)  # type: ignore[arg-type]
     memories = [SimpleNamespace(pointer=2**40), SimpleNamespace(pointer=2**63)]
     numbers = (np.float32(1.1), 2.1, -3, np.uint16(65535))
     starter(memories, numbers)
-    wanted = struct.pack("@" + codes, 2**40, 2**63, *numbers, -9)
+    wanted = struct.pack("@" + codes, 2**40, 2**63, *numbers, *last)
     assert seen == [(7, (1, 2, 3, 4, 5, 6), 0, wanted)]

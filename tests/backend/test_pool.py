@@ -409,3 +409,26 @@ def test_what_came_back_last_is_kept_longest() -> None:
         hits = pool.statistics().hits
         pool.rent(64 * MiB)
         assert pool.statistics().hits == hits + 1
+
+
+def test_blocks_that_come_and_go_need_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only more that came back than was taken can be too much."""
+    pool = pool_of(System())
+    rented = [pool.rent(16 * MiB) for _ in range(20)]
+    looks = []
+    look = pool._keep_limits
+
+    def counted(settings: Any) -> None:
+        looks.append(None)
+        look(settings)
+
+    monkeypatch.setattr(pool, "_keep_limits", counted)
+    for _ in range(100):
+        pool.give_back(*rented.pop())
+        rented.append(pool.rent(16 * MiB))
+    assert not looks
+    with config(pool_idle_limit=48 * MiB):
+        for _ in range(10):
+            pool.give_back(*rented.pop())
+        pool.rent(16 * MiB)
+        assert looks and pool.statistics().idle <= 48 * MiB

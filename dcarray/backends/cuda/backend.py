@@ -195,13 +195,13 @@ class CudaBackend(Placing):
         if not streams.several:
             return block_of(self.pool, nbytes, streams.main)
         stream = streams.current
-        rented = self.pool.rent_in(nbytes, stream.lane)
+        shelf = self.pool.shelf_in(nbytes, stream.lane)
+        block = block_of(self.pool, nbytes, stream, shelf)
         if streams.passed or (stream.pointer and not stream.lane):
             with streams.entered():
-                streams.settle(rented[0], stream)
+                streams.settle(block.pointer, stream)
                 if not stream.lane:
                     streams.order(streams.main, stream)
-        block = block_of(self.pool, nbytes, stream, rented)
         if stream.capture is not None:
             stream.capture.own[id(block)] = block
         return block

@@ -10,7 +10,7 @@ cdef class Launcher(Starter):
     cdef public unsigned long long entry
     cdef public bint is_only
     cdef public list last
-    cdef public bytes codes
+    cdef public bytes codes, sides, tail
     cdef public tuple sizes
     cdef public Streams streams
     @cython.locals(block=Block, given=list, stream=cython.ulonglong, streams=Streams, found=int)

@@ -164,8 +164,10 @@ class Launcher(Starter):
         "handle",
         "is_only",
         "last",
+        "sides",
         "sizes",
         "streams",
+        "tail",
     )
 
     def __init__(
@@ -180,10 +182,13 @@ class Launcher(Starter):
         self.backend = backend
         self.function = function
         self.handle = function.handle
-        self.codes = function.codes
         self.sizes = sizes
+        self.sides = struct.pack("@6I", *sizes)
         self.last = last
+        self.codes, self.tail = function.codes, b""
         self.entry = backend.entry
+        if last and self.entry:
+            self.codes, self.tail = _packed(function.codes, last)
         self.is_only = backend._is_only
         self.streams = backend.streams
 
@@ -204,18 +209,31 @@ class Launcher(Starter):
                 given.append(block.pointer)
             else:
                 given.append(memory.pointer)
-        given.extend(scalars)
-        given.extend(self.last)
+        if scalars:
+            given.extend(scalars)
         found = -1
         if not self.is_only:
             self.backend._enter()
         if self.entry:
+            sides, codes, tail = self.sides, self.codes, self.tail
             found = native.launch(
-                self.entry, self.handle, self.sizes, stream, self.codes, given
+                self.entry, self.handle, sides, stream, codes, given, tail
             )
         # A thread without a device, an error, no way to call C: the long way knows.
-        if found and not function.launched(self.backend, self.sizes, stream, given):
+        if found and not function.launched(
+            self.backend, self.sizes, stream, [*given, *self.last]
+        ):
             self.usual(memories, scalars)
+
+
+def _packed(codes: bytes, last: Sequence[Any]) -> tuple[bytes, bytes]:
+    """The letters up to that of the first of the last numbers, and these numbers as
+    they lie from its place on."""
+    first = len(codes) - len(last)
+    letters = codes.decode()
+    begin = struct.calcsize(f"@{letters[:first]}0{letters[first]}")
+    zeros = [0] * first
+    return codes[: first + 1], struct.pack("@" + letters, *zeros, *last)[begin:]
 
 
 def _code(parameter: Any) -> str:

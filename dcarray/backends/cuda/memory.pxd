@@ -1,6 +1,6 @@
 cimport cython
 
-from ..pool cimport Pool
+from ..pool cimport Pool, Shelf
 from ..starting cimport Allocator
 from .streams cimport Stream, Streams
 
@@ -9,11 +9,13 @@ cdef class Block:
     cdef object __weakref__
     cdef public Pool _home
     cdef public Streams _streams
-    cdef public object _size, nbytes, pointer
+    cdef public Shelf _shelf
+    cdef public object pointer
+    cdef public unsigned long long nbytes
     cdef public tuple readers
     cdef public Stream writer
 @cython.locals(block=Block)
-cpdef Block block_of(Pool home, nbytes, Stream writer, tuple rented=*)
+cpdef Block block_of(Pool home, nbytes, Stream writer, Shelf shelf=*)
 
 cdef object _is_ending
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..pool import Pool, size_class
+from ..pool import Pool, Shelf, size_class
 from ..starting import Allocator
 from .streams import Stream, Streams
 
@@ -23,11 +23,11 @@ class DevicePool(Pool):
     lane are found by the requests of that lane alone.
     """
 
-    def rent_in(self, nbytes: int, lane: int) -> tuple[int, int]:
-        """A block of a lane; see `Pool.rent`."""
+    def shelf_in(self, nbytes: int, lane: int) -> Shelf:
+        """The blocks of a lane; see `Pool.shelf_of`."""
         if not lane:
-            return self.rent(nbytes)
-        return self.rent_from(self._shelf(size_class(nbytes) + lane))
+            return self.shelf_of(nbytes)
+        return self._shelf(size_class(nbytes) + lane)
 
 
 class Block:
@@ -45,7 +45,7 @@ class Block:
     __slots__ = (
         "__weakref__",
         "_home",
-        "_size",
+        "_shelf",
         "_streams",
         "nbytes",
         "pointer",
@@ -54,7 +54,7 @@ class Block:
     )
 
     _home: Pool
-    _size: int
+    _shelf: Shelf
     _streams: Streams
     pointer: int
     nbytes: int
@@ -70,22 +70,24 @@ class Block:
         streams = self._streams
         if streams.several:
             users = (self.writer, *self.readers)
-            lane = self._size % 512
+            lane = self._shelf.size % 512
             # The stream of lane 0 is the default one, whose address is 0.
             if any([s.lane != lane or (s.pointer and not lane) for s in users]):
                 streams.passed[self.pointer] = users
-        self._home.give_back(self.pointer, self._size)
+        self._home.put(self._shelf, self.pointer)
 
 
 def block_of(
-    home: Pool, nbytes: int, writer: Stream, rented: tuple[int, int] | None = None
+    home: Pool, nbytes: int, writer: Stream, shelf: Shelf | None = None
 ) -> Block:
-    """A `Block` that shows what `Pool.rent` gives, or gave."""
-    if rented is None:
-        rented = home.rent(nbytes)
+    """A `Block` that shows what `Pool.take` gives, of a shelf or of the usual one."""
+    if shelf is None:
+        shelf = home.shelf_of(nbytes)
+    pointer = home.take(shelf)
     block = Block.__new__(Block)
     block._home = home
-    block.pointer, block._size = rented
+    block._shelf = shelf
+    block.pointer = pointer
     block._streams = writer._home
     block.nbytes = nbytes
     block.writer = writer

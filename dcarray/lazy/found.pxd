@@ -1,0 +1,8 @@
+cimport cython
+
+cdef class Found:
+    cdef public object leaves, scalars, stored, values
+    cdef public object plan
+
+@cython.locals(found=Found)
+cpdef Found found_of(plan, leaves, scalars, stored, values)
