@@ -2,9 +2,8 @@ cimport cython
 
 from ..backends.buffer cimport Buffer
 from ..lazy.callers cimport user_place
-from ..lazy.counting cimport within_bounds
+from ..lazy.cutting cimport keep_within_bounds
 from ..lazy.errstate cimport capture
-from ..lazy.execute cimport evaluate
 from ..lazy.graph cimport Binding, Expr, Form, Value
 from ..lazy.record cimport as_scalar, converted, written, written_one
 from ..config cimport current

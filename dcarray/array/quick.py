@@ -15,9 +15,8 @@ from ..backends.registry import AUTO, Device, when_removed
 from ..config import current
 from ..dtypes import is_recordable
 from ..lazy.callers import Place, user_place
-from ..lazy.counting import within_bounds
+from ..lazy.cutting import keep_within_bounds
 from ..lazy.errstate import IMMEDIATE, capture
-from ..lazy.execute import evaluate
 from ..lazy.graph import Form, State, Value, View
 from ..lazy.record import as_scalar, converted, form_of, written, written_one
 from ..ops.elementwise import CAST, POWER
@@ -55,8 +54,7 @@ def finish(cls: type[Array], values: Sequence[Value]) -> Any:
         if not value.layout.shape and current().scalars == "numpy":
             arrays.append(array._array()[()])
             continue
-        if not within_bounds(value):
-            evaluate((value,))
+        keep_within_bounds(value)
         arrays.append(array)
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
@@ -367,8 +365,7 @@ def _recorded(
         return finish(cls, written(form, sources, device, mask, place))
     value = written_one(form, sources, device, mask, place)
     array = showing(cls, value)
-    if not within_bounds(value):
-        evaluate((value,))
+    keep_within_bounds(value)
     return array
 
 

@@ -384,6 +384,8 @@ def is_narrow(geometry: Geometry) -> bool:
 def _class_of(step: int, itemsize: int, length: int) -> Stride:
     if step == itemsize or length == 1:
         return Stride.CONTIGUOUS
+    if step == 2 * itemsize:
+        return Stride.PAIRS
     return Stride.ZERO if step == 0 else Stride.GENERAL
 
 
