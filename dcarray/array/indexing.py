@@ -22,6 +22,7 @@ from .keys import normalised, slotted, with_numbers
 from .library import oracle
 from .operands import wrap
 from .state import ArrayState, is_writeable
+from .storing import stored_on_host
 from .updating import assigned
 
 __all__ = ["add_at", "get_item", "set_item"]
@@ -167,6 +168,8 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
                 large = stored.size > 4096 and other._binding is x._binding
                 if not large or not _is_same_memory(host[key], stored):
                     x._writable_array()[key] = stored
+                return
+            if stored is None and stored_on_host(x, key, other):
                 return
     if isinstance(key, tuple):
         key = tuple(key)

@@ -12,4 +12,6 @@ cpdef evaluate(values)
 @cython.locals(value=Value, stack=list, first=list)
 cdef _evaluate(Value wanted)
 
+cpdef write(target, source)
+
 cdef object _PENDING, _STORED

@@ -8,7 +8,7 @@ from .graph cimport Binding, Expr, Form, Value
 @cython.freelist(16)
 cdef class Found:
     cdef public object leaves, scalars, stored, values
-    cdef public object plan
+    cdef public object plan, raised
 
 @cython.locals(found=Found)
 cdef Found _found(plan, leaves, scalars, stored, values)

@@ -32,11 +32,14 @@ class Found:
         The values that are stored.
     values : sequence of Value
         All that is computed, stored or not.
+    raised : tuple or None
+        What `errstate.warn` has to say of the run, on the host.
     """
 
-    __slots__ = ("leaves", "plan", "scalars", "stored", "values")
+    __slots__ = ("leaves", "plan", "raised", "scalars", "stored", "values")
 
     plan: Plan
+    raised: tuple[Any, Any] | None
     leaves: Sequence[Value]
     scalars: Sequence[Any]
     stored: Sequence[Value]
@@ -82,6 +85,7 @@ def _found(
     found.scalars = scalars
     found.stored = stored
     found.values = values
+    found.raised = None
     return found
 
 

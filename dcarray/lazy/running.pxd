@@ -2,6 +2,7 @@ cimport cython
 
 from ..config cimport current
 from .graph cimport Value
+from .host_ready cimport is_host_alone
 from .known cimport Found
 from .plans cimport Plan
 from .ready cimport Ready

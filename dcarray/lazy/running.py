@@ -23,6 +23,7 @@ from .callers import line_of, name_line
 from .compiled import executable_for
 from .fuse import Group
 from .graph import Read, State, Value, acquire, lock, release
+from .host_ready import host_ready, is_host_alone
 from .known import Found
 from .places import Accumulator, Into
 from .plans import Plan
@@ -106,6 +107,8 @@ def run(
             home = plan.usual.label
         else:
             plan.usual = None
+    if home == "auto" and is_host_alone(device):
+        home = "cpu"
     ready = plan.ready.get(home)
     if ready is None and device.is_named and not collectors:
         ready = _prepared(plan, home)
@@ -139,10 +142,16 @@ def run(
                 finally:
                     release()
                 counters["group"] += 1
+                if found.raised is not None:
+                    errstate.warn(*found.raised)
                 return
     whole = found.group()
     ran_on = _run(whole, values, device, into, accumulator, failure, home)
     if ran_on == "cpu":
+        if home == "cpu" and home not in plan.ready:
+            prepared = host_ready(backend_for("cpu"), plan)
+            if prepared is not None:
+                plan.ready[home] = prepared
         return
     if ran_on not in plan.ready:
         backend: Any = backend_for(ran_on)
