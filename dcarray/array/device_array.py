@@ -15,7 +15,7 @@ from . import calls, capsule, export, indexing
 from .fallback import call_numpy, on_host
 from .flags import DeviceFlags
 from .flat import FlatIterator
-from .movement import moved
+from .movement import moved, part
 from .picking import Picking
 from .state import HostArray
 
@@ -171,7 +171,7 @@ class DeviceArray(Picking):
     @property
     def real(self) -> Any:
         """The real part, a view."""
-        return moved(self, lambda a: a.real) if self.dtype.kind == "c" else self
+        return part(self, "real") if self.dtype.kind == "c" else self
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -181,7 +181,7 @@ class DeviceArray(Picking):
     def imag(self) -> Any:
         """The imaginary part, a view of complex arrays."""
         if self.dtype.kind == "c":
-            return moved(self, lambda a: a.imag)
+            return part(self, "imag")
         zeros = np.zeros(self.shape, self.dtype)
         zeros.flags.writeable = False
         return self._like_me(zeros)

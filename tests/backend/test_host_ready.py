@@ -188,6 +188,56 @@ def test_operations_in_place():
         same(x, b)
 
 
+@pytest.mark.parametrize("dtype", ["i4", "f4", "f8", "c16"])
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda x: 2,
+        lambda x: 0.5,
+        lambda x: x[:1] > 1,
+        lambda x: x[::-1],
+        lambda x: x.real * 2,
+        lambda x: x.real.astype("f8"),
+        lambda x: x[None] + x[:1],
+    ],
+)
+def test_operations_in_place_on_pending_arrays(dtype, other):
+    a = data().astype(dtype)
+    x, host = dc.asarray(a) * 3, a * 3
+    view, seen = x[1:], host[1:]
+    try:
+        host += other(host)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        with pytest.raises(kind):
+            x += other(x)
+    else:
+        x += other(x)
+    same(view, seen)
+    same(x, host)
+
+
+def test_pending_arrays_that_cannot_be_written():
+    x = dc.broadcast_to(dc.asarray(data()) * 3, (2, *SHAPE))
+    with pytest.raises(ValueError, match="read-only"):
+        x += 1
+
+
+def test_parts_of_complex_numbers_are_views():
+    a = data() + 1j * data(seed=3)
+    for _ in range(2):
+        x, host = dc.asarray(a) * 3, a * 3
+        for array, wanted in ((x, host), (x.T, host.T), (x[::2], host[::2])):
+            same(array.real, wanted.real)
+            same(array.imag, wanted.imag)
+        x, host = dc.asarray(a) * 3, a * 3
+        x.imag[3:] = 7
+        host.imag[3:] = 7
+        x.real += 1
+        host.real += 1
+        same(x, host)
+
+
 def test_memory_that_is_not_aligned():
     a = data()
     for shift in (0, 1, 0):
