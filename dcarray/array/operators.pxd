@@ -3,7 +3,7 @@ cimport cython
 from ..config cimport current
 from .quick cimport record_on_device, updated_on_device
 from .state cimport ArrayState, of_host
-from .updating cimport update, updated_on_host
+from .updating cimport update
 
 cdef _forward(ArrayState x, op, function, other)
 cdef _reflected(ArrayState x, op, function, other)

@@ -82,7 +82,7 @@ from .choice import runs_at_once
 from .operands import spreads
 from .quick import SCALARS, record_on_device, record_quickly, updated_on_device
 from .state import ArrayState, is_writeable, of_host
-from .updating import update, updated_on_host
+from .updating import update
 
 __all__ = ["Operators"]
 
@@ -222,8 +222,6 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
         if value is not None:
             update(x, value, other)
             return x
-    elif not x._locked and updated_on_host(op, x, other):
-        return x
     if _refuses(other):
         return NotImplemented
     if a is not None and a.size < current().eager_below and a.flags.writeable:

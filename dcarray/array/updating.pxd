@@ -16,6 +16,4 @@ cpdef update(ArrayState x, Value value, other)
 )
 cpdef bint assigned(ArrayState x, key, value) except -1
 
-cpdef bint updated_on_host(op, ArrayState x, other) except -1
-
 cdef dict _copies

@@ -1,5 +1,5 @@
 """Writing to arrays on named devices, as most programs do it: operators in place, and
-values for parts that slices choose; and to pending arrays of the host.
+values for parts that slices choose.
 
 What such a write comes to is found once for operands that lie so.
 """
@@ -14,13 +14,13 @@ from ..lazy.graph import Form, Value, View
 from ..lazy.record import form_of
 from ..lazy.updating import store, store_copy
 from ..ops.elementwise import CAST
-from ..ops.spec import Op, Signature
+from ..ops.spec import Signature
 from .calls import write
 from .kept import number_for, part_of
-from .quick import element_of, record_quickly
+from .quick import element_of
 from .state import ArrayState
 
-__all__ = ["assigned", "update", "updated_on_host"]
+__all__ = ["assigned", "update"]
 
 _copies: dict[tuple[View, View], Form | None] = {}
 """How a value is copied to memory; None where `indexing` has to look."""
@@ -39,21 +39,6 @@ def update(x: ArrayState, value: Value, other: Any) -> None:
         if store(target, view, value, spare):
             return
     write(x, value)
-
-
-def updated_on_host(op: Op, x: ArrayState, other: Any) -> bool:
-    """Record an operator in place on a pending array of the host; whether that was all
-    that there is to it."""
-    made = record_quickly(op, x, other)
-    if made is None:
-        return False
-    (layout, dtype), (shown, kind) = made._view, x._view  # type: ignore[misc]
-    if kind is not dtype or shown.shape != layout.shape:
-        return False
-    value = made._binding._value
-    del made  # no array shows it
-    write(x, value)
-    return True
 
 
 def assigned(x: ArrayState, key: Any, value: Any) -> bool:
