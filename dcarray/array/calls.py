@@ -16,8 +16,9 @@ from ..config import config, current
 from ..dtypes import DType, is_recordable
 from ..errors import DTypeError
 from ..layout import Layout, broadcast_shapes, broadcast_strides
-from ..lazy import counting, errstate, execute, recover
+from ..lazy import errstate, execute, recover
 from ..lazy.callers import user_place
+from ..lazy.cutting import keep_within_bounds
 from ..lazy.graph import Read, Value, View, value_of
 from ..lazy.record import record
 from ..ops.elementwise import CAST, LESS, POWER, WHERE
@@ -381,8 +382,7 @@ def write(target: ArrayState, value: Value) -> None:
             same = Signature((value.dtype,), (value.dtype,))
             (value,) = record(CAST, (read,), target._device, 0, same)
         binding.rebind(value)
-        if not counting.within_bounds(value):
-            execute.evaluate((value,))
+        keep_within_bounds(value)
         return
     execute.write(target._read(), read)
 
@@ -419,6 +419,5 @@ def cast(
     (value,) = record(CAST, (x._read(),), x._device, mask, signature, order)
     check_dtype(dtype, x._device)
     array = cls._of_value(value)
-    if not counting.within_bounds(value):
-        execute.evaluate((value,))
+    keep_within_bounds(value)
     return array

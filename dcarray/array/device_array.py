@@ -14,7 +14,7 @@ from . import calls, capsule, export
 from .fallback import call_numpy, on_host
 from .flags import DeviceFlags
 from .flat import FlatIterator
-from .movement import moved
+from .movement import moved, part
 from .operators import PRIORITY
 from .picking import Picking
 from .quick import on_ufunc
@@ -145,7 +145,7 @@ class DeviceArray(Picking):
     @method
     def real(self) -> Any:
         """The real part, a view."""
-        return moved(self, lambda a: a.real) if self.dtype.kind == "c" else self
+        return part(self, "real") if self.dtype.kind == "c" else self
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -155,7 +155,7 @@ class DeviceArray(Picking):
     def imag(self) -> Any:
         """The imaginary part, a view of complex arrays."""
         if self.dtype.kind == "c":
-            return moved(self, lambda a: a.imag)
+            return part(self, "imag")
         zeros = np.zeros(self.shape, self.dtype)
         zeros.flags.writeable = False
         return self._like_me(zeros)

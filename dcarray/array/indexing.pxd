@@ -4,6 +4,7 @@ from ..config cimport current
 from .kept cimport copied, sliced
 from .operands cimport wrap
 from .state cimport ArrayState, host_sibling, settled, writable
+from .storing cimport stored_on_host
 from .updating cimport assigned
 
 @cython.locals(view=ArrayState)

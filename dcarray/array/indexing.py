@@ -30,6 +30,7 @@ from .state import (
     settled,
     writable,
 )
+from .storing import stored_on_host
 from .updating import assigned
 
 __all__ = ["add_at", "get_item", "set_item"]
@@ -244,6 +245,8 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
                     )
                     if not same or not _is_same_memory(host[place], stored):
                         writable(x)[place] = stored
+                    return
+                if stored is None and simple and stored_on_host(x, key, other):
                     return
     if not is_writeable(x):
         raise ValueError("assignment destination is read-only")

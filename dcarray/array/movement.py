@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..ops.spec import Signature
 from . import calls
 from .state import ArrayState, HostArray
 
-__all__ = ["copied", "empty_along", "moved", "raveled", "reshaped"]
+__all__ = ["copied", "empty_along", "moved", "part", "raveled", "reshaped"]
 
 
 def moved(x: ArrayState, function: Callable[[HostArray], HostArray]) -> Any:
@@ -31,6 +32,26 @@ def moved(x: ArrayState, function: Callable[[HostArray], HostArray]) -> Any:
     read = x._read()
     layout, dtype = read.layout.apply(read.dtype, function)
     return x._sibling(layout, dtype)
+
+
+MOST = 1 << 12
+
+_parts: dict[tuple[Any, str], Any] = {}
+"""By how complex numbers lie, and the name of the part."""
+
+
+def part(x: ArrayState, name: str) -> Any:
+    """A view of complex numbers' parts, "real" or "imag"."""
+    shown = x._view
+    found = _parts.get((shown, name))
+    if x._host is not None or found is None:
+        view = moved(x, attrgetter(name))
+        if x._host is None:
+            if len(_parts) > MOST:
+                _parts.clear()
+            _parts[shown, name] = view._view
+        return view
+    return x._seen(found)
 
 
 def reshaped(

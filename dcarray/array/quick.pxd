@@ -3,9 +3,8 @@ cimport cython
 from .. cimport native
 from ..backends.buffer cimport Buffer
 from ..lazy.callers cimport user_place
-from ..lazy.counting cimport within_bounds
+from ..lazy.cutting cimport keep_within_bounds
 from ..lazy.errstate cimport capture
-from ..lazy.execute cimport evaluate
 from ..lazy.graph cimport Binding, Expr, Form, Value
 from ..lazy.record cimport converted, scalar_for, written, written_one
 from ..config cimport current

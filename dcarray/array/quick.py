@@ -16,9 +16,8 @@ from ..backends.registry import AUTO, Device
 from ..config import current
 from ..dtypes import is_recordable
 from ..lazy.callers import Place, user_place
-from ..lazy.counting import within_bounds
+from ..lazy.cutting import keep_within_bounds
 from ..lazy.errstate import IMMEDIATE, capture
-from ..lazy.execute import evaluate
 from ..lazy.graph import Form, State, Value
 from ..lazy.record import converted, scalar_for, written, written_one
 from ..ops.elementwise import BY_UFUNC, POWER
@@ -57,8 +56,7 @@ def finish(cls: type[Array], values: Sequence[Value]) -> Any:
         if not value.layout.shape and current().scalars == "numpy":
             arrays.append(array._array()[()])
             continue
-        if not within_bounds(value):
-            evaluate((value,))
+        keep_within_bounds(value)
         arrays.append(array)
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
@@ -412,6 +410,5 @@ def _shown(cls: Any, value: Value) -> Any:
     if expr is None or not expr.form.shape:
         return finish(cls, (value,))
     array = showing(cls, value)
-    if not within_bounds(value):
-        evaluate((value,))
+    keep_within_bounds(value)
     return array

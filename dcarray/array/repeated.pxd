@@ -2,7 +2,7 @@ cimport cython
 
 from ..backends.buffer cimport Buffer
 from ..config cimport current
-from ..lazy.counting cimport within_bounds
+from ..lazy.cutting cimport keep_within_bounds
 from ..lazy.execute cimport evaluate
 from ..lazy.graph cimport Binding, Value
 from ..lazy.tape cimport Tape

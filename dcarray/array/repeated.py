@@ -15,8 +15,7 @@ import numpy as np
 from ..backends.registry import when_removed
 from ..config import current
 from ..errors import DeviceError, UnsupportedError
-from ..lazy.counting import within_bounds
-from ..lazy.execute import evaluate
+from ..lazy.cutting import keep_within_bounds
 from ..lazy.noting import noted, notes
 from ..lazy.tape import Notes, Tape
 from ..ops.spec import Op
@@ -129,8 +128,8 @@ def _again(
         array = showing(cls, value)
         if view is not value.view:
             array._view = view
-        if value.expr is not None and not within_bounds(value):
-            evaluate((value,))
+        if value.expr is not None:
+            keep_within_bounds(value)
         arrays.append(array)
     return arrays[0] if tape.is_single else tuple(arrays)
 

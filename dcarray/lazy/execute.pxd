@@ -17,6 +17,7 @@ cdef _evaluate(Value wanted)
 
 @cython.locals(binding=Binding, first=list)
 cdef list _evaluated(Value value)
+cpdef write(target, source)
 
 cdef object _PENDING, _STORED
 cdef Lock _lock

@@ -26,11 +26,14 @@ class Found:
         The values that are stored.
     values : sequence of Value
         All that is computed, stored or not.
+    raised : tuple or None
+        What `errstate.warn` has to say of the run, on the host.
     """
 
-    __slots__ = ("leaves", "plan", "scalars", "stored", "values")
+    __slots__ = ("leaves", "plan", "raised", "scalars", "stored", "values")
 
     plan: Plan
+    raised: tuple[Any, Any] | None
     leaves: Sequence[Value]
     scalars: Sequence[Any]
     stored: Sequence[Value]
@@ -77,4 +80,5 @@ def found_of(
     found.scalars = scalars
     found.stored = stored
     found.values = values
+    found.raised = None
     return found

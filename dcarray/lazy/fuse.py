@@ -2,25 +2,24 @@
 
 `fuse` starts at the value that is wanted and takes in the operations that it is made
 of, as long as they can run in the same loop.  Slices, transposes and flips in between
-are pushed down to the leaves.  Each refusal is one line of `_can_inline`, with its
-reason.
+are pushed down to the leaves.  What else reads the same values goes along.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from ..config import current
 from ..dtypes import DType
-from ..layout import AxisMap, Layout, Shape, Strides, axis_map, broadcast_strides
+from ..layout import Layout, Shape, Strides, axis_map, broadcast_strides
 from ..ops.elementwise import CAST, IMAG, REAL
 from ..ops.program import Inner, Node, Program, Reduction
 from ..ops.spec import Op
+from .admitting import Builder, can_inline, goes_along, whole
 from .callers import Place, line_of
-from .counting import more_than
 from .graph import Expr, Read, State, Value, pending_readers
 
 __all__ = ["Group", "Target", "fastest", "fuse", "outlives"]
@@ -94,28 +93,6 @@ class Target:
     into: Strides | None = None
 
 
-@dataclass(slots=True)
-class _Builder:
-    shape: Shape
-    inner_axis: int | None
-    limit_nodes: int
-    limit_leaves: int
-    leaves: list[Read] = field(default_factory=list)
-    leaf_slots: dict[tuple[int, Layout, DType], int] = field(default_factory=dict)
-    scalars: list[Any] = field(default_factory=list)
-    scalar_slots: dict[tuple[DType, bytes], int] = field(default_factory=dict)
-    # Slots of nodes are counted from 0 here and moved behind the scalars at the end.
-    nodes: list[
-        tuple[Op, list[tuple[str, int]], tuple[DType, ...], tuple[Inner, ...]]
-    ] = field(default_factory=list)
-    exprs: list[Expr] = field(default_factory=list)
-    node_slots: int = 0
-    done: dict[tuple[int, Layout], int] = field(default_factory=dict)
-    casts: dict[tuple[str, str, int, DType], int] = field(default_factory=dict)
-    reads: dict[tuple[int, Layout], Read] = field(default_factory=dict)
-    results: list[tuple[Value, Layout, int]] = field(default_factory=list)
-
-
 def fuse(target: Target) -> Group:
     """The group that computes ``target``.
 
@@ -132,13 +109,15 @@ def fuse(target: Target) -> Group:
         axis = fastest(shape, strides)
         return Group(program, shape, [read], [], [], [], [], [], axis)
     settings = current()
-    builder = _Builder(
+    builder = Builder(
         shape,
         fastest(shape, strides),
         settings.max_group_nodes,
         settings.max_group_inputs,
     )
-    root = _walk(builder, read, target)
+    root = _walk(builder, read)
+    if target.reduction is None and target.into is None:
+        _take_along(builder, read.value)
     return _finish(builder, root, target)
 
 
@@ -158,9 +137,9 @@ def fastest(shape: Shape, strides: Strides) -> int | None:
 
 
 # ------------------------------------------------------------------------------- walk
-def _walk(builder: _Builder, root: Read, target: Target) -> tuple[str, int]:
+def _walk(builder: Builder, root: Read) -> tuple[str, int]:
     """Number the operations below ``root`` in post-order, without recursion."""
-    if not _can_inline(builder, root, is_root=True):
+    if not can_inline(builder, root, is_root=True):
         return "leaf", _leaf(builder, root)
     stack: list[tuple[Read, bool]] = [(root, False)]
     while stack:
@@ -177,14 +156,40 @@ def _walk(builder: _Builder, root: Read, target: Target) -> tuple[str, int]:
                 if type(operand) is not Read:
                     continue
                 if operand.dtype != operand.value.dtype:
-                    operand = _whole(operand)
+                    operand = whole(operand)
                 if (id(operand.value), operand.layout) not in builder.done and (
-                    _can_inline(builder, operand)
+                    can_inline(builder, operand)
                 ):
                     stack.append((operand, False))
             continue
         _add_node(builder, expr, operands, read)
     return "node", builder.done[(id(root.value), root.layout)]
+
+
+def _take_along(builder: Builder, root: Value) -> None:
+    """Compute what else reads values of the group, beside the one that was asked for:
+    those need no memory then, or are not read again.  See `company`."""
+    builder.limit_nodes *= 2
+    place = 0
+    while place < len(builder.results):
+        value, layout, _ = builder.results[place]
+        found = None
+        if value is not root and layout == value.layout:
+            found = _next_along(builder, value)
+        if found is None:
+            place += 1
+        else:
+            _walk(builder, found)
+
+
+def _next_along(builder: Builder, value: Value) -> Read | None:
+    """A reader of a value that is not in the group yet, and is to be."""
+    for reader in pending_readers(value):
+        read = Read(reader, reader.layout, reader.dtype)
+        known = (id(reader), read.layout) in builder.done
+        if not known and goes_along(builder, read):
+            return read
+    return None
 
 
 def _operands(expr: Expr, read: Read) -> list[Any]:
@@ -211,89 +216,7 @@ def _operands(expr: Expr, read: Read) -> list[Any]:
     return found
 
 
-def _whole(read: Read) -> Read:
-    """The complex numbers of which real or imaginary parts are read; anything else as
-    it is."""
-    value, layout, dtype = read
-    if (
-        value.dtype.kind != "c"
-        or dtype.kind != "f"
-        or (2 * dtype.itemsize != value.dtype.itemsize)
-    ):
-        return read
-    offset = layout.offset - layout.offset % value.dtype.itemsize
-    whole = Layout(layout.shape, layout.strides, offset)
-    return Read(value, value.layout if whole == value.layout else whole, value.dtype)
-
-
-def _can_inline(builder: _Builder, read: Read, is_root: bool = False) -> bool:
-    value = read.value
-    expr = value.expr
-    if expr is None or value.state != State.PENDING:
-        return False
-    # Seen as elements of another dtype: the bytes must be there first.
-    if read.dtype != value.dtype:
-        return False
-    if read.layout == value.layout:
-        mapping = None
-    else:
-        mapping = axis_map(value.layout, read.layout)
-        # A reshape that joins or splits axes: the loop would be another one.
-        if mapping is None:
-            return False
-        # Repeated along an axis: each element would be computed again and again.
-        if _repeats(mapping):
-            return False
-        # A part of a value that is also wanted whole: compute it once, whole.
-        if read.layout.size != value.layout.size and _wanted(value, builder):
-            return False
-    # NumPy's inner loop runs along another axis there, and this operation's bits
-    # depend on that.
-    axis = expr.form.inner_axis
-    if axis is not None:
-        if mapping is not None:
-            if not _is_permutation(mapping, value.layout):
-                return False
-            if axis not in mapping.source:
-                return False
-            axis = mapping.source.index(axis)
-        if axis != builder.inner_axis:
-            return is_root
-    if not is_root:
-        # The group has grown to its bound.
-        if more_than(builder.limit_nodes - len(builder.nodes), expr, builder.done):
-            return False
-        if len(builder.leaves) + len(expr.sources) > builder.limit_leaves:
-            return False
-    return True
-
-
-def _repeats(mapping: AxisMap) -> bool:
-    return any(
-        source is None and length > 1
-        for source, length in zip(mapping.source, mapping.shape, strict=True)
-    )
-
-
-def _is_permutation(mapping: AxisMap, layout: Layout) -> bool:
-    size = 1
-    for source, step, length in zip(
-        mapping.source, mapping.step, mapping.shape, strict=True
-    ):
-        if source is not None and step != 1:
-            return False
-        size *= length
-    return size == layout.size
-
-
-def _wanted(value: Value, builder: _Builder) -> bool:
-    """Whether an array, or a pending value outside the group so far, shows it."""
-    if value.is_bound():
-        return True
-    return len(pending_readers(value)) > 1
-
-
-def _leaf(builder: _Builder, read: Read) -> int:
+def _leaf(builder: Builder, read: Read) -> int:
     key = (id(read.value), read.layout, read.dtype)
     slot = builder.leaf_slots.get(key)
     if slot is None:
@@ -304,7 +227,7 @@ def _leaf(builder: _Builder, read: Read) -> int:
 
 
 def _add_node(
-    builder: _Builder, expr: Expr, operands: Sequence[Any], read: Read
+    builder: Builder, expr: Expr, operands: Sequence[Any], read: Read
 ) -> None:
     inputs: list[tuple[str, int]] = []
     form = expr.form
@@ -327,6 +250,7 @@ def _add_node(
     first = builder.node_slots
     builder.nodes.append((form.op, inputs, signature.outputs, form.inner))
     builder.exprs.append(expr)
+    builder.operations += 1
     builder.node_slots += len(signature.outputs)
     for index, reference in enumerate(expr.results):
         value = reference()
@@ -343,7 +267,7 @@ def _add_node(
 
 
 def _cast(
-    builder: _Builder,
+    builder: Builder,
     where: tuple[str, int],
     dtype: DType,
     expr: Expr,
@@ -360,17 +284,17 @@ def _cast(
     return "node", slot
 
 
-def _part(builder: _Builder, read: Read, expr: Expr) -> tuple[str, int] | None:
+def _part(builder: Builder, read: Read, expr: Expr) -> tuple[str, int] | None:
     """Real or imaginary parts of complex numbers that the group computes."""
-    whole = _whole(read)
-    slot = builder.done.get((id(whole.value), whole.layout))
-    if slot is None or whole is read:
+    both = whole(read)
+    slot = builder.done.get((id(both.value), both.layout))
+    if slot is None or both is read:
         return None
-    op = REAL if whole.layout.offset == read.layout.offset else IMAG
+    op = REAL if both.layout.offset == read.layout.offset else IMAG
     return _cast(builder, ("node", slot), read.dtype, expr, op)
 
 
-def _scalar(builder: _Builder, number: Any) -> int:
+def _scalar(builder: Builder, number: Any) -> int:
     key = (number.dtype, number.tobytes())
     slot = builder.scalar_slots.get(key)
     if slot is None:
@@ -381,7 +305,7 @@ def _scalar(builder: _Builder, number: Any) -> int:
 
 
 # ----------------------------------------------------------------------------- finish
-def _finish(builder: _Builder, root: tuple[str, int], target: Target) -> Group:
+def _finish(builder: Builder, root: tuple[str, int], target: Target) -> Group:
     bases = {
         "leaf": 0,
         "scalar": len(builder.leaves),

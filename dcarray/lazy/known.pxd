@@ -3,6 +3,7 @@ cimport cython
 from .. cimport native
 from ..config cimport current
 from .again cimport matched
+from .company cimport is_part, next_along
 from .found cimport Found, found_of
 from .graph cimport Binding, Expr, Form, Value
 
@@ -11,8 +12,12 @@ from .graph cimport Binding, Expr, Form, Value
     scalars=list, values=list, counts=list, key=list, others=dict, stack=list,
     sources=tuple, views=tuple, waits=bint, mark=cython.longlong, place=Py_ssize_t,
     slot=Py_ssize_t, readers=list, outputs=list, whole=tuple, bounds=tuple,
+    along=Py_ssize_t, own=Py_ssize_t, room=Py_ssize_t,
 )
 cpdef Found find(Value root, view, ending=*, into=*)
+
+@cython.locals(bounds=tuple)
+cdef tuple _bounds_now()
 
 cdef Found _alone(Value root, Form form, tuple sources)
 cdef object _PENDING

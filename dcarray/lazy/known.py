@@ -11,6 +11,7 @@ from typing import Any
 from .. import native
 from ..config import Settings, current
 from .again import matched, remember
+from .company import is_part, next_along
 from .found import Found, found_of
 from .fuse import outlives
 from .graph import Form, State, Value, View
@@ -56,7 +57,7 @@ def find(
         found = matched(expr.form, root, ending or into, ending is None)
         if found is not None:
             return found
-    global _walks, _bounds
+    global _walks
     _walks += 1
     mark = _walks
     leaves: list[Value] = []
@@ -75,7 +76,16 @@ def find(
         stack.append(root)
     else:
         return None
-    while stack:
+    along, own = -1, 0
+    if ending is None and into is None and expr is not None and not alone:
+        along = 0
+    while stack or along >= 0:
+        if not stack:
+            own = own or len(values)
+            bounds = _bounds_now()
+            room = bounds[2] - len(leaves)
+            along = next_along(root, along, values, counts, 2 * bounds[1], room, stack)
+            continue
         value = stack[-1]
         inner = value.expr
         if inner is None or len(inner.results) != 1:
@@ -92,8 +102,11 @@ def find(
                     # repeated along an axis.
                     if (
                         read.state is not _PENDING
-                        or views[place] is not read.view
                         or not form.fits[place]
+                        or not (
+                            views[place] is read.view
+                            or is_part(views[place], read.view)
+                        )
                     ):
                         return None
                     stack.append(read)
@@ -132,7 +145,12 @@ def find(
                 key.append(read.slot)
             else:
                 if read.expr is not None:
-                    return None
+                    if read.mark != mark or not is_part(seen, read.view):
+                        return None
+                    counts[read.slot] += 1
+                    key.append(read.slot)
+                    key.append(seen)
+                    continue
                 name = (id(read), seen)
                 slot = others.get(name, 0)
                 if not slot:
@@ -140,11 +158,8 @@ def find(
                     slot = others[name] = -len(leaves)
                 key.append(slot)
     if len(values) > 1 or len(leaves) > 3:
-        settings, bounds = current(), _bounds
-        if bounds[0] is not settings:
-            bounds = (settings, settings.max_group_nodes, settings.max_group_inputs)
-            _bounds = bounds
-        if len(values) > bounds[1] + 1 or len(leaves) > bounds[2]:
+        bounds = _bounds_now()
+        if (own or len(values)) > bounds[1] + 1 or len(leaves) > bounds[2]:
             return None
     outputs = [root] if ending is None else []
     for slot in range(len(values)):
@@ -190,6 +205,16 @@ def _alone(root: Value, form: Form, sources: tuple[Any, ...]) -> Found | None:
         return found_of(plan, sources, (), only, only)
     (place,) = form.arrays
     return found_of(plan, (sources[place],), (sources[1 - place],), only, only)
+
+
+def _bounds_now() -> tuple[Settings | None, int, int]:
+    """How many operations a group may have, and how many arrays it may read."""
+    global _bounds
+    settings, bounds = current(), _bounds
+    if bounds[0] is not settings:
+        bounds = (settings, settings.max_group_nodes, settings.max_group_inputs)
+        _bounds = bounds
+    return bounds
 
 
 _PENDING = State.PENDING

@@ -3,6 +3,7 @@ cimport cython
 from ..config cimport current
 from .graph cimport Value
 from .found cimport Found
+from .host_ready cimport is_host_alone
 from .locking cimport Lock
 from .plans cimport Plan
 from .ready cimport Ready

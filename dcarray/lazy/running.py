@@ -24,6 +24,7 @@ from .compiled import executable_for
 from .found import Found
 from .fuse import Group
 from .graph import Read, State, Value, lock
+from .host_ready import host_ready, is_host_alone
 from .places import Accumulator, Into
 from .plans import Plan
 from .ready import Ready
@@ -111,6 +112,8 @@ def run(
                 home = plan.usual.label
             else:
                 plan.usual = None
+        if home == "auto" and is_host_alone(device):
+            home = "cpu"
     ready = plan.ready.get(home)
     if ready is None and device.is_named and not collectors:
         ready = _prepared(plan, home)
@@ -144,10 +147,16 @@ def run(
                 finally:
                     _lock.release()
                 counters["group"] += 1
+                if found.raised is not None:
+                    errstate.warn(*found.raised)
                 return
     whole = found.group()
     ran_on = _run(whole, values, device, into, accumulator, failure, home)
     if ran_on == "cpu":
+        if home == "cpu" and home not in plan.ready:
+            prepared = host_ready(backend_for("cpu"), plan)
+            if prepared is not None:
+                plan.ready[home] = prepared
         return
     if ran_on not in plan.ready:
         backend: Any = backend_for(ran_on)

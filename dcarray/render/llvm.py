@@ -154,6 +154,8 @@ class KernelText(MemoryWriter):
         stride = self.operands[number][1]
         if stride is Stride.GENERAL:
             return f"%stride{number}"
+        if stride is Stride.PAIRS:
+            return str(2 * itemsize)
         return "0" if stride is Stride.ZERO else str(itemsize)
 
     def _segment(self, segment: Segment) -> None:

@@ -41,10 +41,14 @@ def part_dtype(dtype: DType) -> DType:
 
 
 class Stride(enum.Enum):
-    """How an operand steps along the inner axis.  Kernels are made for one class."""
+    """How an operand steps along the inner axis.  Kernels are made for one class.
+
+    ``PAIRS`` are every other element, as the real parts of complex numbers are.
+    """
 
     CONTIGUOUS = "c"
     ZERO = "z"
+    PAIRS = "p"
     GENERAL = "s"
 
 

@@ -100,7 +100,7 @@ def test_norms_of_any_length(
     length: int, dtype: str, wide: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not wide:
-        monkeypatch.setattr(Engine, "has_wide", False)
+        monkeypatch.setattr(Engine, "vector_bytes", 32)
     x = numbers(5, 4, length, dtype=dtype) + 1000
     weight, bias = numbers(2, length, dtype=dtype)
     near = {"rtol": 0, "atol": 4e-4 if dtype == "float32" else 1e-10}

@@ -16,6 +16,7 @@ from ..pool import Pool
 from ..recording import Entry
 from . import memory
 from .execute import Executable
+from .prepared import Prepared
 from .reductions import launch_reduction, reduce
 
 __all__ = ["CpuBackend"]
@@ -102,6 +103,19 @@ class CpuBackend:
             order,
             watch,
         )
+
+    def prepared(
+        self,
+        executable: Executable,
+        shape: tuple[int, ...],
+        leaves: Sequence[tuple[Layout, np.dtype[Any]]],
+        outputs: Sequence[tuple[Layout, np.dtype[Any]]],
+    ) -> Prepared | None:
+        """A launch that will come again, for operands that lie so; None for one that is
+        of one operation, or of none."""
+        if executable.alone is not None or 0 in shape or not outputs:
+            return None
+        return Prepared(executable, shape, leaves, outputs)
 
     def reduce(
         self,

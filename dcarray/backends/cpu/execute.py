@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,49 +99,59 @@ class Executable:
             targets = [data_address(array) for array in outputs]
             aliased = tuple([target in addresses for target in targets])
             strides = tuple([array.strides for array in (*inputs, *outputs)])
-            key = (shape, strides, aliased, slots)
-            try:
-                bound = self._bound[key]
-            except KeyError:
-                walk = geometry_of(shape, strides, outputs[0].strides)
-                bound = self._bound[key] = self._bind(walk, aliased, slots)
-            if bound is not None and self._aligned(addresses):
+            bound = self.bound(shape, strides, len(inputs), aliased, slots)
+            if bound is not None and self.aligned(addresses):
                 addresses.extend(targets)
-                return self._launch(
-                    bound, addresses, inputs, scalars, outputs, watch, slots, aliased
+                return self.launch(
+                    bound,
+                    addresses,
+                    scalars,
+                    watch,
+                    slots,
+                    aliased,
+                    lambda: (inputs, outputs),
                 )
         return self._interpret(shape, inputs, scalars, outputs, watch, slots)
 
-    def _aligned(self, addresses: Sequence[int]) -> bool:
+    def bound(
+        self,
+        shape: tuple[int, ...],
+        strides: tuple[Strides, ...],
+        inputs: int,
+        aliased: tuple[bool, ...],
+        slots: tuple[int, ...],
+    ) -> Bound | None:
+        """The kernel for operands, the first of which are inputs, that lie so; None
+        where the interpreter has to do it.  ``aliased`` says of each output whether it
+        begins where an input does."""
+        key = (shape, strides, aliased, slots)
+        try:
+            return self._bound[key]
+        except KeyError:
+            walk = geometry_of(shape, strides, strides[inputs])
+            found = self._bound[key] = self._bind(walk, aliased, slots)
+            return found
+
+    def aligned(self, addresses: Sequence[int]) -> bool:
+        """Whether inputs begin where kernels can read them."""
         for address, mask in zip(addresses, self._alignments, strict=True):
             if address & mask:
                 return False
         return True
 
-    def _launch(
+    def launch(
         self,
         bound: Bound,
         addresses: Sequence[int],
-        inputs: Sequence[HostArray],
         scalars: Sequence[Any],
-        outputs: Sequence[HostArray],
         watch: int,
         slots: tuple[int, ...],
         aliased: tuple[bool, ...],
+        arrays: Callable[[], tuple[Sequence[HostArray], Sequence[HostArray]]],
     ) -> Sequence[Raised]:
+        """Run a kernel on operands at these addresses; ``arrays`` gives inputs and
+        outputs where it comes to computing blocks node by node."""
         frame = bound.frame(addresses, scalars, watch)
-        repair = None
-        if watch or bound.built.doubts:
-            repair = functools.partial(
-                self._repair,
-                bound.geometry,
-                bound.tiles,
-                inputs,
-                scalars,
-                outputs,
-                watch,
-                slots,
-            )
         threads = available_threads()
         edges = bound.edges(len(self.program.nodes), threads)
         reached = drive_all(bound, frame, edges, threads)
@@ -152,6 +162,19 @@ class Executable:
         ]
         if not slices:
             return ()
+        repair = None
+        if watch or bound.built.doubts:
+            inputs, outputs = arrays()
+            repair = functools.partial(
+                self._repair,
+                bound.geometry,
+                bound.tiles,
+                inputs,
+                scalars,
+                outputs,
+                watch,
+                slots,
+            )
         flags: list[dict[int, int]] = []
         strict = self._strictly(bound, aliased, slots) if watch & INVALID else None
         rest = bound if strict is None else strict
@@ -384,6 +407,8 @@ def is_narrow(geometry: Geometry) -> bool:
 def _class_of(step: int, itemsize: int, length: int) -> Stride:
     if step == itemsize or length == 1:
         return Stride.CONTIGUOUS
+    if step == 2 * itemsize:
+        return Stride.PAIRS
     return Stride.ZERO if step == 0 else Stride.GENERAL
 
 

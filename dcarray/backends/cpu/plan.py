@@ -345,7 +345,7 @@ class _Planner:
             stride = Stride.ZERO
         if inner is Inner.CONTIGUOUS:
             return stride is Stride.CONTIGUOUS
-        return stride is Stride.GENERAL
+        return stride in (Stride.PAIRS, Stride.GENERAL)
 
     def _copy(self, slot: int, inner: Inner) -> Place:
         spacing = 2 if inner is Inner.STRIDED else 1
