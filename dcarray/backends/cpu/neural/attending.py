@@ -20,7 +20,7 @@ import numpy as np
 
 from ....config import current
 from ..engine import engine
-from .micro import words
+from .spelling import words
 from .writing import Text
 
 __all__ = ["KEYS", "Attend", "attend", "attend_text"]

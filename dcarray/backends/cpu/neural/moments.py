@@ -18,7 +18,7 @@ import numpy as np
 
 from ....config import current
 from ..engine import engine
-from .micro import words
+from .spelling import words
 from .writing import Text
 
 __all__ = ["norm_code", "norm_text"]
