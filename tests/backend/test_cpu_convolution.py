@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,10 +11,21 @@ import pytest
 
 from dcarray import config
 from dcarray.backends.cpu.engine import Engine, engine
-from dcarray.backends.cpu.neural import FUNCTIONS, columns, lines, micro, squares
+from dcarray.backends.cpu.memory import Block
+from dcarray.backends.cpu.neural import (
+    FUNCTIONS,
+    columns,
+    lines,
+    linewise,
+    micro,
+    squares,
+    weights,
+)
 from dcarray.ops import neural
 
 pytestmark = pytest.mark.skipif(engine() is None, reason="nothing is compiled here")
+
+convolutions = importlib.import_module("dcarray.backends.cpu.neural.convolution")
 
 Given = dict[str, Any]
 PLAIN: Given = {"stride": (1, 1), "low": (1, 1), "dilation": (1, 1), "groups": 1}
@@ -79,16 +91,126 @@ def test_many_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     check(10, 20)
 
 
-def test_without_fused_multiply_add(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def another(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, Any], None]]:
+    """Have another processor: its name of a property, and what it is there."""
     caches = micro._built, lines._built
-    monkeypatch.setattr(Engine, "has_fused", False)
-    for cache in caches:
-        cache.cache_clear()
-    try:
-        check(20, 20)
-    finally:
+
+    def change(name: str, value: Any) -> None:
+        monkeypatch.setattr(Engine, name, value)
         for cache in caches:
             cache.cache_clear()
+
+    yield change
+    for cache in caches:
+        cache.cache_clear()
+
+
+def test_without_fused_multiply_add(another: Callable[[str, Any], None]) -> None:
+    another("has_fused", False)
+    check(20, 20)
+
+
+@pytest.mark.parametrize("nbytes", [32, 64])
+def test_vectors_of_any_length(
+    another: Callable[[str, Any], None], nbytes: int
+) -> None:
+    another("vector_bytes", nbytes)
+    check(40, 20)
+
+
+def same(row: Any, operands: tuple[Any, ...], options: Given) -> None:
+    want = row.numpy(*operands, **options)
+    for threads in (1, 3):
+        with config(threads=threads):
+            got = FUNCTIONS[row](*operands, **options)
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("nbytes", [32, 64])
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("width", [7, 24, 41, 64, 70, 90])
+def test_panels(
+    another: Callable[[str, Any], None], width: int, dtype: str, last: bool, nbytes: int
+) -> None:
+    """One to four vectors in a panel, the last of them full and not."""
+    another("vector_bytes", nbytes)
+    rng = np.random.default_rng(width)
+    x, y, w = [
+        rng.integers(-3, 4, shape).astype(dtype)
+        for shape in ((2, 5, 6, 21), (2, width, 6, 21), (width, 5, 3, 3))
+    ]
+    if last:
+        x, y = [np.ascontiguousarray(np.moveaxis(a, 1, -1)) for a in (x, y)]
+    for call in calls(x, w, y, {**PLAIN, "channels_last": last}):
+        same(*call)
+
+
+def test_vectors_of_a_panel() -> None:
+    dtype = np.dtype("f4")
+    found = [micro.micro(dtype, width) for width in (9, 24, 41, 64, 70, 96, 256)]
+    machine = engine()
+    assert machine is not None
+    lanes = [code.lanes for code in found if code is not None]
+    if machine.vector_bytes == 64:
+        assert lanes == [16, 32, 48, 64, 48, 48, 64]
+    else:
+        assert lanes == [16] * 7
+
+
+@pytest.mark.parametrize("nbytes", [32, 64])
+@pytest.mark.parametrize("outs", [1, 2, 3, 4])
+def test_few_results_of_many_terms(
+    another: Callable[[str, Any], None], outs: int, nbytes: int
+) -> None:
+    another("vector_bytes", nbytes)
+    rng = np.random.default_rng(outs)
+    x = rng.integers(-3, 4, (2, 70, 5, 37)).astype("f4")
+    w = rng.integers(-3, 4, (outs, 70, 3, 3)).astype("f4")
+    assert linewise.lines_for(x.dtype, outs, 630, (5, 37), 4) is not None
+    options = {**PLAIN, "size": (5, 37), "channels_last": False}
+    same(neural.CONVOLUTION, (x, w), options)
+
+
+@pytest.mark.parametrize("size", [(20, 40), (19, 37)])
+@pytest.mark.parametrize("outs", [1, 2, 3])
+def test_input_gradient_of_a_stride_by_lines(
+    monkeypatch: pytest.MonkeyPatch, outs: int, size: tuple[int, int]
+) -> None:
+    def never(*_: Any) -> None:
+        raise AssertionError("it was spread")
+
+    monkeypatch.setattr(convolutions, "spread", never)
+    rng = np.random.default_rng(outs)
+    window = {"stride": (2, 2), "low": (3, 3)}
+    y = rng.integers(-3, 4, (2, 24, (size[0] + 1) // 2, (size[1] + 1) // 2))
+    w = rng.integers(-3, 4, (24, outs, 7, 7)).astype("f4")
+    options = {**PLAIN, **window, "size": size, "channels_last": False}
+    same(neural.CONVOLUTION_INPUT_GRADIENT, (y.astype("f4"), w), options)
+
+
+@pytest.mark.parametrize("channels,parts", [(240, 9), (20, 1)])
+def test_weights_in_parts(channels: int, parts: int) -> None:
+    """So many parts that each is summed once, or one of many sums."""
+    rng = np.random.default_rng(channels)
+    x = rng.integers(-3, 4, (2, channels, 20, 18)).astype("f4")
+    y = rng.integers(-3, 4, (2, 50, 20, 18)).astype("f4")
+    window = columns.Window((3, 3), (1, 1), (1, 1), (1, 1))
+    found, jobs = weights._jobs(x, y, window, 1, channels + 50)
+    assert len(found) == parts
+    assert len(jobs) == parts if parts > 1 else len(jobs) > 1
+    options = {**PLAIN, "kernel": (3, 3), "channels_last": False}
+    same(neural.CONVOLUTION_WEIGHT_GRADIENT, (x, y), options)
+
+
+def test_results_lie_in_pooled_memory() -> None:
+    x, w = np.ones((2, 8, 9, 9), "f4"), np.ones((8, 8, 3, 3), "f4")
+    for row, operands, options in calls(x, w, x, {**PLAIN, "channels_last": False}):
+        owner = FUNCTIONS[row](*operands, **options)
+        while owner is not None and not isinstance(owner, Block):
+            owner = owner.base
+        assert owner is not None, row.name
 
 
 def test_blas_instead_of_machine_code() -> None:

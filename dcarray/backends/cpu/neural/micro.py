@@ -203,6 +203,8 @@ def tiles_text(number: str, length: int, vectors: int, places: int, fused: bool)
         for v in range(vectors):
             lines += multiply_add(vector, f"{i}_{v}", f"%all{i}", f"%w{v}", fused)
     lines += [
+        address("%soon", f"%x{places - 1}.at", 64),
+        "call void @llvm.prefetch.p0(ptr %soon, i32 0, i32 3, i32 1)",
         address("%row.next", "%row", row),
         "%k.next = add i64 %k, 1",
         "%terms.more = icmp slt i64 %k.next, %last",
@@ -234,4 +236,5 @@ def tiles_text(number: str, length: int, vectors: int, places: int, fused: bool)
         "}",
     ]
     lines += fused_declared(vector, fused)
+    lines.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     return "\n".join(lines) + "\n"
