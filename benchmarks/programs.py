@@ -1,19 +1,24 @@
 """Five NumPy programs, unchanged, through dcarray: ``python benchmarks/programs.py``.
 
-On the CPU they are compared with NumPy, with ``--device cuda:0`` with CuPy.  Answers
-are compared, too.
+On the CPU they are compared with NumPy, and with jax.jit where JAX is installed and the
+program writes to no array; with ``--device cuda:0`` with CuPy.  Answers are compared,
+too.  ``--npbench CHECKOUT`` runs the programs of NPBench (Ziogas et al. 2021) instead,
+at the sizes of its paper.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import npbench_gpu
 import numpy
 from report import Row, milliseconds, parser, report
 
@@ -117,6 +122,8 @@ class Case:
     arrays: Callable[[numpy.random.Generator, float], Arrays]
     rest: Callable[[float], Arrays] = lambda scale: ()
     rtol: float = 1e-5
+    traced: bool = False
+    """Whether JAX can trace it, and has something to compute from."""
 
 
 def _options(rng: numpy.random.Generator, scale: float) -> Arrays:
@@ -144,8 +151,8 @@ def _labelled(rng: numpy.random.Generator, scale: float) -> Arrays:
 
 
 CASES = (
-    Case("Black-Scholes", black_scholes, _options),
-    Case("k-means", k_means, _clouds, rtol=1e-3),
+    Case("Black-Scholes", black_scholes, _options, traced=True),
+    Case("k-means", k_means, _clouds, rtol=1e-3, traced=True),
     Case("heat, 2-D", heat, _plate, lambda s: (max(10, int(500 * s)),), rtol=1e-4),
     Case(
         "logistic regression",
@@ -153,6 +160,7 @@ CASES = (
         _labelled,
         lambda s: (max(10, int(100 * s)),),
         rtol=1e-3,
+        traced=True,
     ),
     Case(
         "ray marcher",
@@ -210,22 +218,38 @@ def measured(
             numpy.allclose(_host(x), _host(y), rtol=case.rtol, atol=case.rtol)
             for x, y in zip(_many(got), _many(wanted), strict=True)
         )
-        found: dict[str, list[float]] = {"own": [], "other": []}
+        calls = {"dcarray": (own, done), label.lower(): (other, peer_done)}
+        if case.traced and not cupy and importlib.util.find_spec("jax"):
+            calls["jax"] = _traced(case, host, rest)
+        samples: dict[str, list[float]] = {name: [] for name in calls}
         for _ in range(rounds):
-            found["own"].append(_seconds(own, done))
-            found["other"].append(_seconds(other, peer_done))
-        mine, its = (statistics.median(found[k]) for k in ("own", "other"))
+            for name, (call, finish) in calls.items():
+                samples[name].append(_seconds(call, finish))
+        seconds = {name: statistics.median(found) for name, found in samples.items()}
+        mine, its = seconds["dcarray"], seconds[label.lower()]
         speeds.append(its / mine)
+        beside = f", {seconds['jax'] / mine:.2f}x jax.jit" if "jax" in seconds else ""
         yield Row(
             case.name,
-            f"{milliseconds(mine)}, {its / mine:.2f}x {label}"
+            f"{milliseconds(mine)}, {its / mine:.2f}x {label}{beside}"
             + ("" if same else ", OTHER ANSWERS"),
             f"{least:g}x, same answers",
             same and its / mine >= least,
-            {"dcarray": mine, label.lower(): its},
+            seconds,
         )
     found_mean = statistics.geometric_mean(speeds)
     yield Row("geometric mean", f"{found_mean:.2f}x", f"{mean:g}x", found_mean >= mean)
+
+
+def _traced(case: Case, host: Arrays, rest: Arrays) -> tuple[Any, Any]:
+    """A call of JAX's, compiled, and how to wait for it."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    compiled = jax.jit(lambda *given: case.run(jax.numpy, *given, *rest))
+    arrays = [jax.numpy.asarray(x) for x in host]
+    jax.block_until_ready(compiled(*arrays))
+    return lambda: compiled(*arrays), jax.block_until_ready
 
 
 def _many(found: Any) -> Arrays:
@@ -241,11 +265,24 @@ def main() -> int:
     options.add_argument("--device", default="auto")
     options.add_argument("--scale", type=float, default=1.0, help="of the inputs")
     options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--npbench", type=Path, metavar="CHECKOUT")
+    options.add_argument("--only", nargs="+", default=(), help="programs of NPBench")
     given = options.parse_args()
+    if given.npbench:
+        programs = npbench_gpu.found(given.npbench, given.only)
+        lines = npbench_gpu.measured(
+            programs, ["paper"], given.device, given.rounds, limit=60.0, budget=1800.0
+        )
+        return report(
+            f"NPBench, the paper's sizes, on {given.device}",
+            npbench_gpu.told(lines),
+            given,
+            ("jax",),
+        )
     is_gpu = given.device.startswith("cuda")
     least, mean = (1.0, 2.0) if is_gpu else (1.0, 1.6)
     lines = measured(given.device, given.scale, given.rounds, least, mean)
-    return report(f"NumPy programs on {given.device}", lines, given)
+    return report(f"NumPy programs on {given.device}", lines, given, ("jax",))
 
 
 if __name__ == "__main__":

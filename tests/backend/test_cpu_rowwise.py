@@ -39,3 +39,20 @@ def test_flags_are_told() -> None:
     x = np.full((400, 400), 1e38, np.float32)
     with pytest.warns(RuntimeWarning, match="overflow"), config(threads=3):
         rowwise.by_rows(np.linalg.norm, 1)(x, axis=1)
+
+
+@pytest.mark.parametrize(
+    "shape", [(1000, 301), (2, 90_000), (60, 50, 70), (150_000, 1)]
+)
+def test_counts_along_the_first_axis_are_threads(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(4).integers(-1, 2, shape)
+    with config(threads=3):
+        for dtype in ("?", "b", "f", "D"):
+            given = x.astype(dtype)
+            given.flat[7] = 0 if dtype in "?b" else -0.0
+            found = rowwise._counted_down(given)
+            assert found is not None
+            assert same(found, np.count_nonzero(given, 0))
+        assert rowwise._counted_down(x[::2]) is None
+        assert rowwise._counted_down(x.astype(object)) is None
+        assert rowwise._counted_down(x.ravel()) is None

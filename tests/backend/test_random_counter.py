@@ -89,6 +89,14 @@ def test_words_of_many_blocks(device: str) -> None:
     assert (wide.view(np.uint64) == wanted).all()
 
 
+@pytest.mark.parametrize("before", [1, 96, 97, 128, 129, 300])
+def test_counters_carry_within_whole_pages(before: int, device: str) -> None:
+    key, counter = 0xFEDCBA987654321, (5 << 64) - before
+    rng = Counter(key=key, counter=counter, device=device)
+    found = rng.integers(0, 1 << 32, 16 * 128, np.uint32).get()
+    assert (found == pages(counter, key, 16, 32)).all()
+
+
 def numbers(rng: Any, *, doubles: bool) -> dict[str, Any]:
     found = {
         "wide": rng.integers(-5, (1 << 63) - 7, (3, 11)),

@@ -20,16 +20,18 @@ from ...kernel.grid import global_id
 from ...kernel.language import (
     Scalar,
     as_signed,
+    as_unsigned,
     bits_to_float,
     cast,
     dtype_of,
     float_to_bits,
     fma,
+    is_single,
     sqrt,
 )
 from ..fast.circular import series
 from ..fast.logarithm import rest_of, split, together
-from ..fast.parts import number
+from ..fast.parts import pattern, polynomial
 from .drawing import upper_half
 
 __all__ = [
@@ -55,6 +57,9 @@ PAGE = 32
 TURNS = (0, 1, 2, 3)
 """Pages of which a work item makes blocks: what they share is computed once."""
 
+LAST = np.uint64((1 << 64) - PAGE * len(TURNS))
+"""A counter from which on that of another block of an item may begin again."""
+
 LOW = np.uint64(0xFFFFFFFF)
 FIRST_MULTIPLIER, SECOND_MULTIPLIER = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 FIRST_WEYL, SECOND_WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
@@ -62,18 +67,24 @@ ROUNDS = tuple(range(10))
 
 HALF_PI = math.pi / 2
 LOG = (
-    7.0376836292e-2,
-    -1.1514610310e-1,
-    1.1676998740e-1,
-    -1.2420140846e-1,
-    1.4249322787e-1,
-    -1.6668057665e-1,
-    2.0000714765e-1,
-    -2.4999993993e-1,
-    3.3333331174e-1,
+    8.7125973042899920e-2,
+    -1.4560278454124997e-1,
+    1.5050533779365390e-1,
+    -1.6535069772058092e-1,
+    1.9941419361311072e-1,
+    -2.5003215742919155e-1,
+    3.3334879475306580e-1,
+    -4.9999973429821110e-1,
+    9.9999989927279800e-1,
 )
-"""Of log(1 + f) - f + f**2 / 2, divided by f**3 (S. Moshier, Cephes, 1989)."""
-LN2 = (0.693359375, -2.12194440e-4)
+"""Of log(1 + f) / f, 1 + f between the roots of 1/2 and 2; the logarithm is off by
+2**-27.5 at most."""
+
+COS = (-1.3597823088458464e-3, 4.1656294576353380e-2, -4.9999894781326110e-1)
+"""Of (cos(r) - 1) / r**2 up to pi / 4; the cosine is off by 2**-24.9 at most."""
+
+FRACTION = 23
+"""Bits of the fraction of a float32."""
 
 
 # ------------------------------------------------------------------------------ blocks
@@ -165,17 +176,15 @@ def uniform_64(
 def log_32(word: Scalar, factor: Any) -> Scalar:
     """-log of (word + 1/2) / 2**32, which is at most 22.9, times 1 or 2."""
     u = fma(np.float32(word), np.float32(2.0**-32), np.float32(2.0**-33))
-    k, m = split(u)
-    f = m - np.float32(1.0)
-    z = f * f
+    own = pattern(u)
+    # The exponent where it stands: it need not be moved to become a number.
+    power = (own - pattern(np.float32(math.sqrt(0.5)))) & -(1 << FRACTION)
+    f = bits_to_float(as_unsigned(own - power)) - np.float32(1.0)
     series = np.float32(-factor * LOG[0])
     for coefficient in LOG[1:]:
         series = fma(series, f, np.float32(-factor * coefficient))
-    count = number(k, u)
-    rest = fma(series, f, np.float32(0.5 * factor)) * z
-    rest = fma(count, np.float32(-factor * LN2[1]), rest)
-    rest = fma(f, np.float32(-factor), rest)
-    return fma(count, np.float32(-factor * LN2[0]), rest)
+    unit = np.float32(-factor * math.log(2.0) * 2.0**-FRACTION)
+    return fma(np.float32(power), unit, f * series)
 
 
 def minus_log_64(word: Scalar) -> Scalar:
@@ -208,45 +217,40 @@ def exponential_64(
     )
 
 
-def pair(square: Scalar, word: Scalar) -> Scalar:
-    """Two normal numbers: those of the radius with this square, in the direction of a
-    word (Box and Muller 1958)."""
+def pair(square: Scalar, word: Scalar, scale: Scalar, low: Scalar) -> Scalar:
+    """Two normal numbers, times ``scale``, and ``low`` added: those of the radius with
+    this square, in the direction of a word (Box and Muller 1958)."""
     bits = 8 * dtype_of(word).itemsize
     half = dtype_of(word).type(1 << (bits - 1))
     # A quarter of a turn, and from there so much to either side.
     rest = cast(as_signed(word << 2), square) * cast(2.0**-bits * HALF_PI, square)
     z = rest * rest
     odd, even = series(rest)
+    even = polynomial(z, COS) if is_single(rest) else even
     sine = fma(rest * z, odd, rest)
     cosine = fma(z, even, cast(1.0, square))
-    radius = sqrt(square)
+    radius = sqrt(square) * scale
     is_odd = word & (half >> 1) != 0
     # The upper bits are the signs: of the sine, and a quarter further of the cosine.
     x = float_to_bits(sine if is_odd else cosine) ^ ((word + (half >> 1)) & half)
     y = float_to_bits(cosine if is_odd else sine) ^ (word & half)
-    return radius * bits_to_float(x), radius * bits_to_float(y)
+    return fma(radius, bits_to_float(x), low), fma(radius, bits_to_float(y), low)
 
 
 def normal_32(
     a: Scalar, b: Scalar, c: Scalar, d: Scalar, scale: Scalar, low: Scalar
 ) -> Scalar:
     """Normal numbers, times ``scale``, and ``low`` added."""
-    w, x = pair(log_32(a, 2.0), b)
-    y, z = pair(log_32(c, 2.0), d)
-    return (
-        fma(w, scale, low),
-        fma(x, scale, low),
-        fma(y, scale, low),
-        fma(z, scale, low),
-    )
+    w, x = pair(log_32(a, 2.0), b, scale, low)
+    y, z = pair(log_32(c, 2.0), d, scale, low)
+    return w, x, y, z
 
 
 def normal_64(
     a: Scalar, b: Scalar, c: Scalar, d: Scalar, scale: Scalar, low: Scalar
 ) -> Scalar:
     """The same of words of 64 bits."""
-    x, y = pair(2.0 * minus_log_64(joined(a, b)), joined(c, d))
-    return fma(x, scale, low), fma(y, scale, low)
+    return pair(2.0 * minus_log_64(joined(a, b)), joined(c, d), scale, low)
 
 
 # ------------------------------------------------------------------------- all of them
@@ -278,19 +282,22 @@ def draw_by_counter(
     item = global_id(0)
     block = (item >> 5) * (PAGE * len(TURNS)) + (item & (PAGE - 1))
     begin = (item >> 5) * (PAGE * len(TURNS) * each) + (item & (PAGE - 1)) - skip
-    size = len(out)
-    is_whole = begin >= 0 and begin + (PAGE * (len(TURNS) * each - 1)) < size
-    for turn in TURNS:
-        counter = first + np.uint64(block + PAGE * turn)
-        carry = np.uint64(1) if counter < first else np.uint64(0)
-        a, b, c, d = philox(counter, upper + carry, key)
-        found = make(a, b, c, d, factor, low)
-        at = begin + PAGE * each * turn
-        if is_whole:
-            for k, x in enumerate(found):
+    is_whole = begin >= 0 and begin + (PAGE * (len(TURNS) * each - 1)) < len(out)
+    counter = first + np.uint64(block)
+    above = upper + (np.uint64(1) if counter < first else np.uint64(0))
+    if is_whole and counter < LAST:  # so that no other block of the item needs a carry
+        for turn in TURNS:
+            a, b, c, d = philox(counter + np.uint64(PAGE * turn), above, key)
+            at = begin + PAGE * each * turn
+            for k, x in enumerate(make(a, b, c, d, factor, low)):
                 out[at + PAGE * k] = cast(x, out[0])
-        else:
-            put_within(out, at, found, size)
+    else:
+        for turn in TURNS:
+            own = counter + np.uint64(PAGE * turn)
+            carry = np.uint64(1) if own < counter else np.uint64(0)
+            a, b, c, d = philox(own, above + carry, key)
+            at = begin + PAGE * each * turn
+            put_within(out, at, make(a, b, c, d, factor, low), len(out))
 
 
 def draw_by_page(
