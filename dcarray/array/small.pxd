@@ -11,7 +11,7 @@ cdef class Whole:
 
 cdef class _Force:
     cdef public object settings
-    cdef public bint auto
+    cdef public bint auto, numbers
     cdef public Py_ssize_t small
 
 cdef object _cls, _ndarray, _dtype, _float64, _float32

@@ -98,12 +98,13 @@ class Whole:
 class _Force:
     """What the settings in force say, found once for each."""
 
-    __slots__ = ("auto", "settings", "small")
+    __slots__ = ("auto", "numbers", "settings", "small")
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.small = settings.eager_below
         self.auto = settings.device == "auto"
+        self.numbers = settings.scalars == "numpy"
 
 
 _cls: Any = ArrayState
@@ -156,16 +157,25 @@ def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -
     else:
         return None
     try:
-        result = (
-            rule.function(*hosts, **keywords) if keywords else rule.function(*hosts)
-        )
+        if keywords:
+            result = rule.function(*hosts, **keywords)
+        elif len(hosts) == 1:  # a call of so many is the faster one
+            result = rule.function(hosts[0])
+        elif len(hosts) == 2:
+            result = rule.function(hosts[0], hosts[1])
+        else:
+            result = rule.function(*hosts)
     except Exception:  # said by the long way, as it has it
         return None
-    if type(result) is _ndarray and result.base is None and (rule.makes or result.ndim):
-        for array in given:
-            if array._host is result:
-                return array
-        return of_host(_cls, result, device)
+    kind = type(result)
+    if kind is _ndarray:
+        if (rule.makes or result.ndim) and result.base is None:
+            for array in given:
+                if array._host is result:
+                    return array
+            return of_host(_cls, result, device)
+    elif force.numbers and kind in _PLAIN:
+        return result
     return as_arrays(_cls, result, given, _NOTHING, device)
 
 
@@ -188,7 +198,7 @@ def _hosts(
         if kind is _cls:
             array = x
             host = array._host
-            if host is None:
+            if host is None and array.size < _in_force().small:
                 host = array._settled()
             if host is None or place >= operands:
                 return None

@@ -24,7 +24,7 @@ _array: Any = np.ndarray
 
 _PRODUCT: Any = {"operands": 2, "places": 2, "most": ANY, "integers": INTEGERS}
 _MADE: Any = {"operands": 0, "places": 4, "makes": True}
-_VIEW: Any = {"makes": True}
+_VIEW: Any = {"makes": True, "most": ANY}
 _AXIS: Any = {"options": "axis"}
 
 FUNCTIONS: dict[Callable[..., Any], Whole] = {
@@ -110,8 +110,8 @@ FUNCTIONS: dict[Callable[..., Any], Whole] = {
     np.split: Whole(np.split, **_AXIS, **_VIEW),
     np.array_split: Whole(np.array_split, **_AXIS, **_VIEW),
     # Arrays joined, repeated and moved.
-    np.concatenate: Whole(np.concatenate, places=2, **_AXIS),
-    np.stack: Whole(np.stack, places=2, **_AXIS),
+    np.concatenate: Whole(np.concatenate, places=2, most=ANY, **_AXIS),
+    np.stack: Whole(np.stack, places=2, most=ANY, **_AXIS),
     np.vstack: Whole(np.vstack, places=1),
     np.hstack: Whole(np.hstack, places=1),
     np.dstack: Whole(np.dstack, places=1),

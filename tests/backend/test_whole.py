@@ -15,6 +15,7 @@ import dcarray as dc
 from dcarray.api.coverage import NATIVE
 from dcarray.array.small import short
 from dcarray.array.whole import FUNCTIONS, METHODS
+from dcarray.config import current
 
 Case = Callable[[Any, Any], Any]
 
@@ -355,7 +356,8 @@ def is_short(rule: Any, *given: Any, **options: Any) -> bool:
     return True
 
 
-SUM, DOT, FLIP = METHODS["sum"], FUNCTIONS[np.dot], FUNCTIONS[np.flip]
+SUM, DOT = METHODS["sum"], FUNCTIONS[np.dot]
+FLIP, SORT = FUNCTIONS[np.flip], FUNCTIONS[np.sort]
 
 
 def test_what_is_not_plain_goes_the_long_way() -> None:
@@ -397,9 +399,14 @@ def test_a_subclass_keeps_its_way() -> None:
 
 
 def test_large_arrays_go_the_long_way() -> None:
-    below = dc.zeros(dc.config(lazy="auto").__enter__().small_array - 1)
+    below = dc.zeros(current().small_array - 1)
     above = dc.zeros(below.size + 1)
-    assert is_short(FLIP, below) and not is_short(FLIP, above)
+    assert is_short(SORT, below) and not is_short(SORT, above)
+    assert is_short(FLIP, above)  # nothing but a view
+    pending = above + 1
+    assert not is_short(FLIP, pending)
+    dc.evaluate(pending)
+    assert not is_short(FLIP, pending)
     assert is_short(DOT, above, above)
     assert not is_short(DOT, above.astype(int), above.astype(int))
     assert is_short(SUM, above) and not is_short(SUM, dc.zeros(1 << 20))
@@ -410,7 +417,7 @@ def test_settings_choose() -> None:
     with dc.config(lazy="always"):
         assert not is_short(SUM, x) and float(dc.sum(x)) == 3
     with dc.config(lazy="never"):
-        assert is_short(FLIP, dc.zeros(1 << 17))
+        assert is_short(SORT, dc.zeros(1 << 17))
     with dc.config(device="cpu"):
         assert not is_short(FUNCTIONS[np.zeros], 3)
         assert str(dc.zeros(3).device) == "cpu"
