@@ -3,7 +3,7 @@ cimport cython
 from ..config cimport limits
 from .container cimport Container
 from .immediate cimport small, wrapped
-from .quick cimport record_on_device, updated_on_device
+from .quick cimport record_on_device, updated_on_device, updated_on_host
 from .state cimport ArrayState, settled, writable
 from .updating cimport update
 

@@ -77,11 +77,16 @@ from ..ops.elementwise import (
     SUBTRACT,
 )
 from ..ops.spec import Op
-from .calls import device_of, elementwise, library, wrap
+from .calls import device_of, elementwise, library, wrap, write
 from .choice import runs_at_once
 from .container import Container
 from .immediate import small, wrapped
-from .quick import record_on_device, record_quickly, updated_on_device
+from .quick import (
+    record_on_device,
+    record_quickly,
+    updated_on_device,
+    updated_on_host,
+)
 from .state import ArrayState, is_writeable, settled, writable
 from .updating import update
 
@@ -203,6 +208,11 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
         return x
     if not is_writeable(x):
         raise ValueError("output array is read-only")
+    if not x._device.is_named:
+        value = updated_on_host(op, x, other)
+        if value is not None:
+            write(x, value)
+            return x
     elementwise(type(x), op, (x, other), out=x)
     return x
 

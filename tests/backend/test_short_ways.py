@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dcarray as dc
-from dcarray.array import indexing
+from dcarray.array import indexing, operators
 from dcarray.array.operands import spreads
 from dcarray.config import current
 from dcarray.lazy.graph import State
@@ -397,3 +397,46 @@ def test_views_that_live_see_what_is_written_later() -> None:
         assert view[0] == 2 * start + 1
         view[0] = -1
         assert x[start] == -1
+
+
+def test_recorded_operators_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    host, other = np.linspace(-3, 3, 60), np.linspace(1, 2, 60)
+    with dc.config(lazy="always"):
+        x, y = dc.asarray(host), dc.asarray(other)
+        before = x + 1
+        view = x[20:]
+        old = host + 1
+        with monkeypatch.context() as patch:
+
+            def refuse(*arguments: Any, **keywords: Any) -> None:
+                raise AssertionError("the long way")
+
+            patch.setattr(operators, "elementwise", refuse)
+            for operand, theirs in ((y, other), (2.5, 2.5), (y * 2, other * 2)):
+                x += operand
+                host += theirs
+                x[10:] *= y[10:]
+                host[10:] *= other[10:]
+                x -= x[::-1]
+                host -= host[::-1]
+        check_same(before, old)
+        check_same(view, host[20:])
+        check_same(x, host)
+        for operand in (dc.ones(3), dc.ones((2, 60)), 1j, dc.ones(60, dtype="c16")):
+            given = operand.get() if isinstance(operand, dc.DeviceArray) else operand
+            (error, _), _ = outcome(operator.iadd, host, given)
+            with pytest.raises((TypeError, ValueError)) as caught:
+                x += operand
+            assert issubclass(error, caught.type)
+        check_same(x, host)
+        whole = dc.arange(60)
+        with pytest.raises(TypeError, match="Cannot cast ufunc 'divide' output"):
+            whole /= 2
+        check_same(whole, np.arange(60))
+        f, single = dc.ones(60, dtype="f4"), np.ones(60, "f4")
+        f += y
+        single += other
+        check_same(f, single)
+        locked = dc.broadcast_to(y, (60,))
+        with pytest.raises(ValueError, match="read-only"):
+            locked += 1
