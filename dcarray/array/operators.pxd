@@ -14,6 +14,8 @@ cdef _reflected(ArrayState x, op, function, other)
 cdef _unary(ArrayState x, op, function)
 @cython.locals(size=Py_ssize_t, limit=Py_ssize_t)
 cdef _in_place(ArrayState x, op, function, other)
+@cython.locals(y=ArrayState)
+cdef _product(ArrayState x, other)
 cdef _compare(ArrayState x, op, function, other)
 cdef _power(ArrayState x, other, bint in_place=*)
 

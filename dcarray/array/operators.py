@@ -217,6 +217,20 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     return x
 
 
+def _product(x: ArrayState, other: Any) -> Any:
+    """A product by NumPy here and now; None where another way may be shorter."""
+    a = x._host
+    if a is None or type(other) is not type(x) or len(auto_devices) > 1:
+        return None
+    y = other
+    b = y._host
+    if b is None or y._device is not x._device:
+        return None
+    if a.size >= MATRIX and a.dtype.char not in "fdFD":
+        return None
+    return wrapped(x, matmul(a, b))
+
+
 def _compare(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     """Comparisons also take what is no number: NumPy knows what that means."""
     if other is None or isinstance(other, (str, bytes)):
@@ -368,16 +382,9 @@ class Operators(Container):
         return _reflected(self, DIVMOD, divmod, other)
 
     def __matmul__(self, other: Any) -> Any:
-        a = self._host
-        if a is not None and type(other) is type(self):
-            b = other._host
-            if (
-                b is not None
-                and other._device is self._device
-                and len(auto_devices) == 1
-                and (a.size < MATRIX or a.dtype.char in "fdFD")
-            ):
-                return wrapped(self, matmul(a, b))
+        made = _product(self, other)
+        if made is not None:
+            return made
         if _refuses(other):
             return NotImplemented
         return library(type(self), MATMUL, (self, other))
