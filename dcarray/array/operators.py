@@ -127,7 +127,7 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
         limit = limits().small
         size = a.size
         if size < limit:
-            b = small(x, a, size, other, limit)
+            b = small(op, x, a, size, other, limit)
             if b is not None:
                 return wrapped(x, function(a, b))
     made = record_quickly(op, x, other)
@@ -146,7 +146,7 @@ def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
         limit = limits().small
         size = a.size
         if size < limit:
-            b = small(x, a, size, other, limit)
+            b = small(op, x, a, size, other, limit)
             if b is not None:
                 return wrapped(x, function(b, a))
     if not isinstance(other, ArrayState):
@@ -188,7 +188,7 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
         limit = limits().small
         size = a.size
         if size < limit:
-            b = small(x, a, size, other, limit)
+            b = small(op, x, a, size, other, limit)
             if b is not None:
                 function(writable(x), b)
                 return x

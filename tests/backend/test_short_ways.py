@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dcarray as dc
-from dcarray.array import indexing, operators
+from dcarray.array import immediate, indexing, operators
 from dcarray.array.operands import spreads
 from dcarray.config import current
 from dcarray.lazy.graph import State
@@ -90,6 +90,63 @@ def test_numpys_numbers_beside_arrays(kind: str, code: str) -> None:
             found, told = outcome(function, *mine)
             check_same(found, wanted)
             assert told == warned
+
+
+PYTHONS: list[Any] = [0.0, -0.0, 0, 1, 1.0, True, 2, 2.0, -1, -1.5, 0.1, 255, 300]
+PYTHONS += [1e39, -1e39, 1e300, 5e-324, float("inf"), float("-inf"), float("nan")]
+PYTHONS += [
+    2**24 + 1,
+    -(2**24),
+    2**31,
+    2**53,
+    2**53 + 1,
+    -(2**53) - 1,
+    2**63,
+    10**400,
+    1j,
+]
+
+IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
+
+
+@pytest.mark.parametrize("code", DTYPES)
+def test_pythons_numbers_beside_arrays(code: str) -> None:
+    host = numbers(code)
+    x = dc.asarray(host)
+    functions = [np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum]
+    for number in [*PYTHONS, *PYTHONS[::-1]]:  # whichever of two equal ones comes first
+        for function in (*OPERATORS, *functions, np.ldexp, np.copysign):
+            for place in (0, 1):
+                given = (number, host) if place else (host, number)
+                mine = (number, x) if place else (x, number)
+                ours_of = function
+                if isinstance(function, np.ufunc):
+                    ours_of = getattr(dc, function.__name__)
+                wanted, warned = outcome(function, *given)
+                found, told = outcome(ours_of, *mine)
+                check_same(found, wanted)
+                assert told == warned
+        for function in IN_PLACE:
+            target, mine_too = host.copy(), dc.asarray(host)
+            wanted, warned = outcome(function, target, number)
+            found, told = outcome(function, mine_too, number)
+            check_same(mine_too, target)
+            assert told == warned
+            if isinstance(wanted, tuple):
+                assert found == wanted
+
+
+@pytest.mark.parametrize("code", ["f4", "f8", "i8"])
+def test_many_numbers_beside_arrays(code: str) -> None:
+    host = np.arange(4).astype(code)
+    x = dc.asarray(host)
+    for place in range(immediate.MOST_CONSTANTS + 10):
+        check_same(x * place, host * place)
+        check_same(x - place / 3, host - place / 3)
+    dtype = np.dtype(code)
+    made = immediate.constant(dtype, 3)
+    assert immediate.constant(dtype, 3) is made
+    assert type(made) is np.ndarray and made.dtype == dtype
 
 
 @pytest.mark.parametrize("name", ["multiply", "maximum", "hypot", "divmod", "sqrt"])
