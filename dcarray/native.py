@@ -20,6 +20,7 @@ __all__ = [
     "place",
     "reference",
     "referent",
+    "replaced",
     "setting",
 ]
 
@@ -50,6 +51,13 @@ def reference(x: Any) -> weakref.ref[Any]:
 def referent(reference: weakref.ref[Any]) -> Any:
     """What a weak reference refers to; None if that is gone."""
     return reference()
+
+
+def replaced(references: list[Any], reference: Any) -> bool:
+    """Put a weak reference in the place of a list's last one, if what that referred to
+    is gone; whether it was.  Never here, where another thread may run between the two.
+    """
+    return False
 
 
 def setting(variable: ContextVar[Any], default: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -497,3 +499,30 @@ def test_recorded_operators_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
         locked = dc.broadcast_to(y, (60,))
         with pytest.raises(ValueError, match="read-only"):
             locked += 1
+
+
+def test_views_of_many_threads_see_what_is_written_later() -> None:
+    x = dc.zeros(64)
+    kept: list[dc.DeviceArray] = []
+
+    def view() -> None:
+        for start in range(64):
+            x[start:]
+            kept.append(x[start:])
+            x[:start]
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=view) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    with dc.config(lazy="always"):
+        x += dc.arange(64.0)
+    assert len(kept) == 256
+    for part in kept:
+        assert part[0] == 64 - len(part)
