@@ -63,7 +63,7 @@ class Settings:
         "alone.",
     )
     small_array: int = _setting(
-        32768,
+        49152,
         "Results with fewer elements are computed at once by a NumPy call; larger "
         "ones are recorded and fused.  ``dcarray tune`` measures it.",
     )

@@ -61,6 +61,21 @@ cdef extern from *:
         return (long long)PyThread_get_thread_ident();
     }
 
+    /* As the documentation of native.py has it; -1 with an exception. */
+    static CYTHON_UNUSED int dc_replaced(PyObject* references, PyObject* reference) {
+        Py_ssize_t count = PyList_GET_SIZE(references);
+        PyObject* found;
+        int alive;
+        if (count == 0) return 0;
+        found = dc_referent(PyList_GET_ITEM(references, count - 1));
+        if (found == NULL) return -1;
+        alive = found != Py_None;
+        Py_DECREF(found);
+        if (alive) return 0;
+        Py_INCREF(reference);
+        return PyList_SetItem(references, count - 1, reference) < 0 ? -1 : 1;
+    }
+
     static CYTHON_INLINE PyObject* dc_setting(PyObject* variable, PyObject* otherwise) {
         PyObject* found = NULL;
         if (PyContextVar_Get(variable, otherwise, &found) < 0) return NULL;
@@ -169,6 +184,7 @@ cdef extern from *:
     object reference "dc_reference" (object x)
     object referent "dc_referent" (object reference)
     long long thread "dc_thread" ()
+    bint replaced "dc_replaced" (object references, object reference) except -1
     object setting "dc_setting" (object variable, object otherwise)
     int launch "dc_launch" (
         unsigned long long entry, unsigned long long function, object sizes,

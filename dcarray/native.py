@@ -23,6 +23,7 @@ __all__ = [
     "place",
     "reference",
     "referent",
+    "replaced",
     "setting",
     "thread",
 ]
@@ -64,6 +65,13 @@ def referent(reference: weakref.ref[Any]) -> Any:
 def thread() -> int:
     """The number of the running thread."""
     return threading.get_ident()
+
+
+def replaced(references: list[Any], reference: Any) -> bool:
+    """Put a weak reference in the place of a list's last one, if what that referred to
+    is gone; whether it was.  Never here, where another thread may run between the two.
+    """
+    return False
 
 
 def setting(variable: ContextVar[Any], default: Any) -> Any:

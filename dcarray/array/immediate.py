@@ -8,10 +8,12 @@ import numpy as np
 
 from ..backends.registry import AUTO
 from ..config import limits
+from ..ops.elementwise import POWER
+from ..ops.spec import Op
 from .operands import spreads, wrap
 from .state import ArrayState, of_host, settled, writable
 
-__all__ = ["COMPARISONS", "SCALARS", "at_once", "small", "wrapped"]
+__all__ = ["COMPARISONS", "SCALARS", "at_once", "constant", "small", "wrapped"]
 
 Array = TypeVar("Array", bound=ArrayState)
 
@@ -36,7 +38,7 @@ def at_once(
     device: Any = None
     hosts: list[Any] = []
     count = 1.0
-    foreign = False
+    foreign = number = False
     for x in operands:
         kind = type(x)
         if kind is cls:
@@ -62,10 +64,15 @@ def at_once(
             hosts.append(x)
             count *= size
             foreign = True
-        elif kind is float or kind is int or kind in SCALARS:
+        elif kind is float or kind is int:
+            hosts.append(x)
+            number = True
+        elif kind in SCALARS:
             hosts.append(x)
         else:
             return None
+    if number and len(hosts) == 2 and function in UNIFORM:
+        _convert(hosts)
     if out is not None:
         return _at_once_into(out, function, hosts, device, limit)
     if device is None:
@@ -107,13 +114,72 @@ def _at_once_into(
     return out
 
 
-def small(x: ArrayState, a: Any, size: int, other: Any, limit: int) -> Any:
+_float64, _float32, _int64 = map(np.dtype, (np.float64, np.float32, np.int64))
+
+MOST_CONSTANTS = 1024
+
+# For the dtypes of the arrays beside them.
+_floats64: dict[float, Any] = {}
+_floats32: dict[float, Any] = {}
+_whole_floats64: dict[int, Any] = {}
+_whole_floats32: dict[int, Any] = {}
+_whole64: dict[int, Any] = {}
+
+
+def constant(dtype: Any, number: Any) -> Any:
+    """One of Python's numbers beside an array of a dtype, converted as NumPy converts
+    it at each call, which takes longer than the operation; else the number."""
+    if type(number) is float:
+        # NaN is left out, and zero, which is equal to -0.0.
+        if dtype is _float64 and (number < 0 or number > 0):
+            table: dict[Any, Any] = _floats64
+        elif dtype is _float32 and (-1e38 < number < 0 or 0 < number < 1e38):
+            table = _floats32
+        else:
+            return number
+    elif not -(1 << 53) < number < 1 << 53:
+        return number
+    elif dtype is _float64:
+        table = _whole_floats64
+    elif dtype is _int64:
+        table = _whole64
+    elif dtype is _float32 and -(1 << 24) < number < 1 << 24:
+        table = _whole_floats32
+    else:
+        return number
+    found = table.get(number)
+    if found is None:
+        if len(table) >= MOST_CONSTANTS:
+            table.clear()
+        found = table[number] = np.array(number, dtype)
+    return found
+
+
+UNIFORM = frozenset(
+    {np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum}
+)
+"""Functions whose operands have one dtype, all of them."""
+
+
+def _convert(hosts: list[Any]) -> None:
+    """Of two operands, an array and a number: the number as an array."""
+    first, second = hosts
+    if type(first) is _ndarray:
+        hosts[1] = constant(first.dtype, second)
+    elif type(second) is _ndarray:
+        hosts[0] = constant(second.dtype, first)
+
+
+def small(op: Op, x: ArrayState, a: Any, size: int, other: Any, limit: int) -> Any:
     """The other operand for a NumPy call at once; None if it takes the long way.
 
     ``a`` is what ``x`` has on the host, of ``size`` elements.
     """
     kind = type(other)
-    if kind is float or kind is int or kind in SCALARS:
+    if kind is float or kind is int:
+        # NumPy computes some powers by simpler operations.
+        return other if op is POWER else constant(a.dtype, other)
+    if kind in SCALARS:
         return other
     if kind is type(x):
         y = other

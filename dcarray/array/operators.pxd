@@ -3,7 +3,7 @@ cimport cython
 from ..config cimport limits
 from .container cimport Container
 from .immediate cimport small, wrapped
-from .quick cimport record_on_device, updated_on_device
+from .quick cimport record_on_device, updated_on_device, updated_on_host
 from .state cimport ArrayState, settled, writable
 from .updating cimport update
 
@@ -14,6 +14,8 @@ cdef _reflected(ArrayState x, op, function, other)
 cdef _unary(ArrayState x, op, function)
 @cython.locals(size=Py_ssize_t, limit=Py_ssize_t)
 cdef _in_place(ArrayState x, op, function, other)
+@cython.locals(y=ArrayState)
+cdef _product(ArrayState x, other)
 cdef _compare(ArrayState x, op, function, other)
 cdef _power(ArrayState x, other, bint in_place=*)
 

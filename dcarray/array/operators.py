@@ -78,11 +78,16 @@ from ..ops.elementwise import (
     SUBTRACT,
 )
 from ..ops.spec import Op
-from .calls import device_of, elementwise, library, wrap
+from .calls import device_of, elementwise, library, wrap, write
 from .choice import runs_at_once
 from .container import Container
 from .immediate import small, wrapped
-from .quick import record_on_device, record_quickly, updated_on_device
+from .quick import (
+    record_on_device,
+    record_quickly,
+    updated_on_device,
+    updated_on_host,
+)
 from .state import ArrayState, is_writeable, settled, writable
 from .updating import update
 
@@ -123,7 +128,7 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
         limit = limits().small
         size = a.size
         if size < limit:
-            b = small(x, a, size, other, limit)
+            b = small(op, x, a, size, other, limit)
             if b is not None:
                 return wrapped(x, function(a, b))
     made = record_quickly(op, x, other)
@@ -142,7 +147,7 @@ def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
         limit = limits().small
         size = a.size
         if size < limit:
-            b = small(x, a, size, other, limit)
+            b = small(op, x, a, size, other, limit)
             if b is not None:
                 return wrapped(x, function(b, a))
     if not isinstance(other, ArrayState):
@@ -184,7 +189,7 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
         limit = limits().small
         size = a.size
         if size < limit:
-            b = small(x, a, size, other, limit)
+            b = small(op, x, a, size, other, limit)
             if b is not None:
                 function(writable(x), b)
                 return x
@@ -204,8 +209,27 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
         return x
     if not is_writeable(x):
         raise ValueError("output array is read-only")
+    if not x._device.is_named:
+        value = updated_on_host(op, x, other)
+        if value is not None:
+            write(x, value)
+            return x
     elementwise(type(x), op, (x, other), out=x)
     return x
+
+
+def _product(x: ArrayState, other: Any) -> Any:
+    """A product by NumPy here and now; None where another way may be shorter."""
+    a = x._host
+    if a is None or type(other) is not type(x) or len(auto_devices) > 1:
+        return None
+    y = other
+    b = y._host
+    if b is None or y._device is not x._device:
+        return None
+    if a.size >= MATRIX and (may_join() or a.dtype.char not in "fdFD"):
+        return None
+    return wrapped(x, matmul(a, b))
 
 
 def _compare(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
@@ -359,16 +383,9 @@ class Operators(Container):
         return _reflected(self, DIVMOD, divmod, other)
 
     def __matmul__(self, other: Any) -> Any:
-        a = self._host
-        if a is not None and type(other) is type(self):
-            b = other._host
-            if (
-                b is not None
-                and other._device is self._device
-                and len(auto_devices) == 1
-                and (a.size < MATRIX or (a.dtype.char in "fdFD" and not may_join()))
-            ):
-                return wrapped(self, matmul(a, b))
+        made = _product(self, other)
+        if made is not None:
+            return made
         if _refuses(other):
             return NotImplemented
         return library(type(self), MATMUL, (self, other))

@@ -17,7 +17,11 @@ from .state cimport ArrayState, showing
     buffer=Buffer, form=Form, named=bint, known=dict, element=tuple,
     numbers=tuple, mask=int,
 )
-cdef _quickly(op, tuple operands)
+cdef _quickly(op, tuple operands, target=*)
+
+cpdef Value updated_on_host(op, ArrayState x, other)
+
+cdef bint _fits(view, ArrayState x) except -1
 
 cdef tuple _with_numbers(tuple operands)
 

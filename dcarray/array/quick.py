@@ -18,7 +18,7 @@ from ..dtypes import is_recordable
 from ..lazy.callers import Place, user_place
 from ..lazy.cutting import keep_within_bounds
 from ..lazy.errstate import IMMEDIATE, capture
-from ..lazy.graph import Form, State, Value
+from ..lazy.graph import Form, State, Value, View
 from ..lazy.record import converted, scalar_for, written, written_one
 from ..ops.elementwise import BY_UFUNC, POWER
 from ..ops.fast import FUNCTIONS, in_force
@@ -41,6 +41,7 @@ __all__ = [
     "record_on_device",
     "record_quickly",
     "updated_on_device",
+    "updated_on_host",
 ]
 
 Array = TypeVar("Array", bound=ArrayState)
@@ -76,7 +77,15 @@ def record_quickly(op: Op, *operands: Any) -> Any:
     return _quickly(op, operands)
 
 
-def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
+def updated_on_host(op: Op, x: Any, other: Any) -> Value | None:
+    """What an operator in place makes of a large array of the host, if the result has
+    the shape and dtype of ``x``; None where `elementwise` decides."""
+    value: Value | None = _quickly(op, (x, other), x)
+    return value
+
+
+def _quickly(op: Op, operands: tuple[Any, ...], target: Any = None) -> Any:
+    """Arrays; or the value that is to be stored in ``target``."""
     mask = capture()
     sources: list[Any] = []
     key: list[Any] = [op]
@@ -93,6 +102,8 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
         array = x
         if array._device is not device:
             if device is not None:
+                if target is not None:
+                    return None
                 numbers = _with_numbers(operands)
                 return None if numbers is None else _quickly(op, numbers)
             device = array._device
@@ -143,7 +154,17 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
         for _, dtype in form.outputs:
             check_dtype(dtype, device)
         form.device = device
-    return _recorded(cls, form, given, device, mask, user_place())
+    if target is None:
+        return _recorded(cls, form, given, device, mask, user_place())
+    if len(form.outputs) > 1 or not _fits(form.outputs[0], target):
+        return None
+    return written_one(form, given, device, mask, user_place())
+
+
+def _fits(view: View, x: Any) -> bool:
+    """Whether a result has the shape and dtype of an array."""
+    shown = x._view
+    return view is shown or (view[0].shape == shown[0].shape and view[1] == shown[1])
 
 
 def _with_numbers(operands: tuple[Any, ...]) -> tuple[Any, ...] | None:

@@ -353,12 +353,12 @@ def host_sibling(x: Array, array: HostArray) -> Array:
     view._device = x._device
     view._locked = x._locked
     hosts = binding.hosts
-    if hosts and native.referent(hosts[-1]) is None:
-        hosts[-1] = native.reference(view)  # as views come and go in a loop
-    elif len(hosts) < 16:
-        hosts.append(native.reference(view))
-    else:
-        binding.remember_host(view)
+    reference = native.reference(view)
+    if not native.replaced(hosts, reference):  # as views come and go in a loop
+        if len(hosts) < 16:
+            hosts.append(reference)
+        else:
+            binding.remember_host(view)
     return view
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 import dcarray as dc
-from dcarray.array import indexing
+from dcarray.array import immediate, indexing, operators
 from dcarray.array.operands import spreads
 from dcarray.config import current
 from dcarray.lazy.graph import State
@@ -90,6 +92,63 @@ def test_numpys_numbers_beside_arrays(kind: str, code: str) -> None:
             found, told = outcome(function, *mine)
             check_same(found, wanted)
             assert told == warned
+
+
+PYTHONS: list[Any] = [0.0, -0.0, 0, 1, 1.0, True, 2, 2.0, -1, -1.5, 0.1, 255, 300]
+PYTHONS += [1e39, -1e39, 1e300, 5e-324, float("inf"), float("-inf"), float("nan")]
+PYTHONS += [
+    2**24 + 1,
+    -(2**24),
+    2**31,
+    2**53,
+    2**53 + 1,
+    -(2**53) - 1,
+    2**63,
+    10**400,
+    1j,
+]
+
+IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
+
+
+@pytest.mark.parametrize("code", DTYPES)
+def test_pythons_numbers_beside_arrays(code: str) -> None:
+    host = numbers(code)
+    x = dc.asarray(host)
+    functions = [np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum]
+    for number in [*PYTHONS, *PYTHONS[::-1]]:  # whichever of two equal ones comes first
+        for function in (*OPERATORS, *functions, np.ldexp, np.copysign):
+            for place in (0, 1):
+                given = (number, host) if place else (host, number)
+                mine = (number, x) if place else (x, number)
+                ours_of = function
+                if isinstance(function, np.ufunc):
+                    ours_of = getattr(dc, function.__name__)
+                wanted, warned = outcome(function, *given)
+                found, told = outcome(ours_of, *mine)
+                check_same(found, wanted)
+                assert told == warned
+        for function in IN_PLACE:
+            target, mine_too = host.copy(), dc.asarray(host)
+            wanted, warned = outcome(function, target, number)
+            found, told = outcome(function, mine_too, number)
+            check_same(mine_too, target)
+            assert told == warned
+            if isinstance(wanted, tuple):
+                assert found == wanted
+
+
+@pytest.mark.parametrize("code", ["f4", "f8", "i8"])
+def test_many_numbers_beside_arrays(code: str) -> None:
+    host = np.arange(4).astype(code)
+    x = dc.asarray(host)
+    for place in range(immediate.MOST_CONSTANTS + 10):
+        check_same(x * place, host * place)
+        check_same(x - place / 3, host - place / 3)
+    dtype = np.dtype(code)
+    made = immediate.constant(dtype, 3)
+    assert immediate.constant(dtype, 3) is made
+    assert type(made) is np.ndarray and made.dtype == dtype
 
 
 @pytest.mark.parametrize("name", ["multiply", "maximum", "hypot", "divmod", "sqrt"])
@@ -397,3 +456,73 @@ def test_views_that_live_see_what_is_written_later() -> None:
         assert view[0] == 2 * start + 1
         view[0] = -1
         assert x[start] == -1
+
+
+def test_recorded_operators_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    host, other = np.linspace(-3, 3, 60), np.linspace(1, 2, 60)
+    with dc.config(lazy="always"):
+        x, y = dc.asarray(host), dc.asarray(other)
+        before = x + 1
+        view = x[20:]
+        old = host + 1
+        with monkeypatch.context() as patch:
+
+            def refuse(*arguments: Any, **keywords: Any) -> None:
+                raise AssertionError("the long way")
+
+            patch.setattr(operators, "elementwise", refuse)
+            for operand, theirs in ((y, other), (2.5, 2.5), (y * 2, other * 2)):
+                x += operand
+                host += theirs
+                x[10:] *= y[10:]
+                host[10:] *= other[10:]
+                x -= x[::-1]
+                host -= host[::-1]
+        check_same(before, old)
+        check_same(view, host[20:])
+        check_same(x, host)
+        for operand in (dc.ones(3), dc.ones((2, 60)), 1j, dc.ones(60, dtype="c16")):
+            given = operand.get() if isinstance(operand, dc.DeviceArray) else operand
+            (error, _), _ = outcome(operator.iadd, host, given)
+            with pytest.raises((TypeError, ValueError)) as caught:
+                x += operand
+            assert issubclass(error, caught.type)
+        check_same(x, host)
+        whole = dc.arange(60)
+        with pytest.raises(TypeError, match="Cannot cast ufunc 'divide' output"):
+            whole /= 2
+        check_same(whole, np.arange(60))
+        f, single = dc.ones(60, dtype="f4"), np.ones(60, "f4")
+        f += y
+        single += other
+        check_same(f, single)
+        locked = dc.broadcast_to(y, (60,))
+        with pytest.raises(ValueError, match="read-only"):
+            locked += 1
+
+
+def test_views_of_many_threads_see_what_is_written_later() -> None:
+    x = dc.zeros(64)
+    kept: list[dc.DeviceArray] = []
+
+    def view() -> None:
+        for start in range(64):
+            x[start:]
+            kept.append(x[start:])
+            x[:start]
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=view) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    with dc.config(lazy="always"):
+        x += dc.arange(64.0)
+    assert len(kept) == 256
+    for part in kept:
+        assert part[0] == 64 - len(part)

@@ -129,7 +129,7 @@ def test_gradients_of_norms_of_any_length(
     length: int, dtype: str, wide: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not wide:
-        monkeypatch.setattr(Engine, "has_wide", False)
+        monkeypatch.setattr(Engine, "vector_bytes", 32)
     x, g = numbers(2, 40, 4, length, dtype=dtype)
     x += 3
     digits = np.finfo(dtype).eps

@@ -32,7 +32,7 @@ def norm_gradient_code(
         return None
     if not machine.has_fused:
         return None
-    nbytes = 64 if machine.has_wide else 32
+    nbytes = machine.vector_bytes
     return _built(dtype, nbytes, centred, weighted, single)
 
 
