@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from .. import native
 from ..backends.base import Backend
 from ..backends.buffer import device_buffer
 from ..backends.registry import Device, backend_for
@@ -143,7 +144,7 @@ def run(
                         _done.notify_all()
                 finally:
                     _lock.release()
-                counters["group"] += 1
+                native.count(counters, "group")
                 return
     whole = found.group()
     ran_on = _run(whole, values, device, into, accumulator, failure, home)
