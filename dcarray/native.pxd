@@ -36,6 +36,18 @@ cdef extern from *:
         return made;
     }
 
+    /* Adds one to a total; -1 with an exception. */
+    static CYTHON_UNUSED int dc_count(PyObject* totals, PyObject* kind) {
+        PyObject *before = PyDict_GetItemWithError(totals, kind), *after;
+        int found;
+        if (before == NULL && PyErr_Occurred()) return -1;
+        after = PyLong_FromLongLong(before == NULL ? 1 : PyLong_AsLongLong(before) + 1);
+        if (after == NULL) return -1;
+        found = PyDict_SetItem(totals, kind, after);
+        Py_DECREF(after);
+        return found;
+    }
+
     static CYTHON_INLINE PyObject* dc_identity(PyObject* x) {
         return PyLong_FromVoidPtr(x);
     }
@@ -176,6 +188,7 @@ cdef extern from *:
     }
     """
     object frame "dc_frame" ()
+    int count "dc_count" (object totals, object kind) except -1
     object identity "dc_identity" (object x)
     object item "dc_item" (object x, Py_ssize_t place)
     Py_ssize_t mixed "dc_mixed" (object a, object b, object c)

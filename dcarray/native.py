@@ -14,6 +14,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 __all__ = [
+    "count",
     "frame",
     "identity",
     "item",
@@ -45,6 +46,11 @@ def new(base: Any, cls: type[T]) -> T:
     """An object of a class, made as its base makes those of its own."""
     made: T = base.__new__(cls)
     return made
+
+
+def count(totals: dict[str, int], kind: str) -> None:
+    """Add one to a total."""
+    totals[kind] = totals.get(kind, 0) + 1
 
 
 def identity(x: Any) -> int:

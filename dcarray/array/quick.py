@@ -400,13 +400,8 @@ def _written_on_device(op: Op, x: Any, other: Any, way: int) -> Value | None:
         return None
     if len(form.outputs) > 1:
         return None
-    if way == _IN_PLACE:
-        view = form.outputs[0]
-        shown = x._view
-        if view is not shown and (
-            view[0].shape != shown[0].shape or view[1] != shown[1]
-        ):
-            return None
+    if way == _IN_PLACE and not _fits(form.outputs[0], x):
+        return None
     mask = max(capture(), 0)
     return written_one(form, sources, device, mask, user_place())
 

@@ -2,6 +2,8 @@ cimport cython
 
 from ..config cimport current
 
+cdef long long _LARGE
+
 cdef class Shelf:
     cdef public list blocks
     cdef public Py_ssize_t fewest, size

@@ -30,6 +30,8 @@ never after."""
 LARGE = 64 << 20
 """Blocks from here on are looked at one by one when they are given back."""
 
+_LARGE = LARGE
+
 
 @dataclass(frozen=True, slots=True)
 class PoolStatistics:
@@ -157,7 +159,7 @@ class Pool:
             As for `rent`.
         """
         settings = current()
-        if self._returned > LARGE and (
+        if self._returned > _LARGE and (
             self._returned > self._patience or settings.pool_idle_limit
         ):
             with self._lock:

@@ -126,9 +126,13 @@ def remember(
     """Keep a group of which nothing but the last value is stored, if that is."""
     if len(values) > NODES or max(len(leaves), len(scalars)) > OTHERS:
         return
-    pattern = Pattern(head, current(), plan, values)
+    pattern = plan.pattern
+    if pattern is None:
+        pattern = plan.pattern = Pattern(head, current(), plan, values)
+    pattern.settings = current()
     form: Form = pattern.forms[-1]
-    form.patterns = [pattern, *(form.patterns or ())[: MOST - 1]]
+    others = [other for other in form.patterns or () if other is not pattern]
+    form.patterns = [pattern, *others[: MOST - 1]]
 
 
 def matched(form: Form, root: Value, head: Any, is_stored: bool) -> Found | None:

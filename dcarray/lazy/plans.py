@@ -48,6 +48,8 @@ class Plan:
         The launches that are prepared, by device.
     usual : Usual or None
         Where ``auto`` runs it.
+    pattern : Pattern or None
+        By which it is known again, see `again`.
     """
 
     __slots__ = (
@@ -55,6 +57,7 @@ class Plan:
         "inner_axis",
         "leaves",
         "outputs",
+        "pattern",
         "program",
         "ready",
         "reduced",
@@ -81,6 +84,7 @@ class Plan:
         self.reduced = reduced
         self.ready: dict[str, Ready] = {}
         self.usual: Usual | None = None
+        self.pattern: Any = None
         _all.add(self)
 
 

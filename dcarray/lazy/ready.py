@@ -8,7 +8,7 @@ from ..backends.base import Preparing
 from ..backends.buffer import Buffer, device_buffer
 from ..backends.gate import gate
 from ..backends.residents import moment
-from ..backends.starting import Allocator, Starter
+from ..backends.starting import allocator_of, starter_of
 from .compiled import executable_for
 from .places import Into
 
@@ -37,15 +37,15 @@ class Ready:
         reduced = plan.reduced
         self.backend = backend
         self.device = backend.device
-        start = backend.prepare(
+        start: Any = backend.prepare(
             executable,
             plan.shape,
             plan.leaves,
             plan.outputs,
             None if reduced is None else reduced.kept,
         )
-        self.starter = start if isinstance(start, Starter) else Starter(start)
-        self.allocator = getattr(backend, "allocator", None) or Allocator(backend)
+        self.starter = starter_of(start)
+        self.allocator = allocator_of(backend)
         self.sizes = [layout.size * dtype.itemsize for layout, dtype in plan.outputs]
         if reduced is not None:
             self.sizes.append(reduced.nbytes)

@@ -296,8 +296,10 @@ def scalar_for(form: Form, number: Any, place: int) -> Any:
     last = form.number
     if last is not None and last[0] is number:
         return last[1]
-    scalar = as_scalar(number, form.signature.inputs[place])
-    if not np.isinf(scalar):  # NumPy warns each time
+    dtype = form.signature.inputs[place]
+    scalar = as_scalar(number, dtype)
+    is_small = type(number) is float and -6e4 < number < 6e4 and dtype.kind == "f"
+    if is_small or not np.isinf(scalar):  # what overflows NumPy warns of each time
         form.number = (number, scalar)
     return scalar
 

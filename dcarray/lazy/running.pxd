@@ -1,5 +1,6 @@
 cimport cython
 
+from .. cimport native
 from ..config cimport current
 from .graph cimport Value
 from .found cimport Found

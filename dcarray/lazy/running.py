@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from .. import native
 from ..backends.base import Backend
 from ..backends.buffer import device_buffer
 from ..backends.registry import Device, backend_for
@@ -146,7 +147,7 @@ def run(
                         _done.notify_all()
                 finally:
                     _lock.release()
-                counters["group"] += 1
+                native.count(counters, "group")
                 if found.raised is not None:
                     errstate.warn(*found.raised)
                 return

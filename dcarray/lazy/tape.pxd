@@ -1,5 +1,6 @@
 cimport cython
 
+from .. cimport native
 from ..backends.buffer cimport Buffer, device_buffer
 from ..backends.gate cimport Gate
 from ..backends.residents cimport moment

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .. import native
 from ..backends.base import Backend
 from ..backends.buffer import Buffer, device_buffer
 from ..backends.gate import gate
@@ -232,7 +233,7 @@ class Tape:
                 values.append(value_of(view, self.device, None, 0, buffer))
         finally:
             _gate.leave()
-        counters["library"] += 1
+        native.count(counters, "library")
         return True
 
 

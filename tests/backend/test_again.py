@@ -153,6 +153,21 @@ def test_few_patterns_are_kept(device: InterpretedBackend) -> None:
     )
 
 
+def test_those_that_take_turns_are_described_once(device: InterpretedBackend) -> None:
+    """More of them than are kept: each is found by its key, and kept in turn."""
+    a, b = on(device, F4), on(device, F4[::-1] * 2)
+    functions = (dc.exp, dc.sin, dc.cos, dc.tanh, dc.sqrt, dc.abs)
+    seen: dict[Any, set[int]] = {}
+    for _ in range(3):
+        for function in functions:
+            x = function(a) + b
+            form = value_of(x).expr.form
+            x.get()
+            assert len(form.patterns) <= again.MOST
+            seen.setdefault(function, set()).add(id(form.patterns[0]))
+    assert [len(patterns) for patterns in seen.values()] == [1] * len(functions)
+
+
 def test_large_groups_are_not_kept(device: InterpretedBackend) -> None:
     with dc.config(max_group_nodes=1000):
         for _ in range(2):

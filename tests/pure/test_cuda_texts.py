@@ -38,6 +38,7 @@ from dcarray.backends.cuda.kernels import (
 )
 from dcarray.backends.cuda.raw import Raw
 from dcarray.backends.grid import GridView, Limits
+from dcarray.backends.starting import Allocator
 from dcarray.kernel.nodes import Array, Kernel
 from dcarray.layout import Layout
 from dcarray.render.cuda import OPTIONS
@@ -142,6 +143,7 @@ class Device:
 
     def __init__(self) -> None:
         self.started: list[tuple[Any, ...]] = []
+        self.allocator = Allocator(cast(Any, self))
 
     def allocate(self, nbytes: int) -> Memory:
         return Memory(nbytes)

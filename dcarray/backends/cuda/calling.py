@@ -1,24 +1,45 @@
 """Calls whose arguments are at hand, but for where things are.
 
-The compiled core calls cublasLtMatmul by its address; without that `ctypes` does.
+The compiled core calls cublasLtMatmul and cuFFT by their addresses; without that
+`ctypes` does.
 """
 
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from ... import native
+from ...errors import LaunchError
 from ..base import Start
+from ..starting import Allocator, Starter, starter_of
+from .memory import Block
 from .stacks import ALIGNED
 
-__all__ = ["BIAS_POINTER", "Call", "Launch", "Prepared"]
+__all__ = [
+    "BIAS_POINTER",
+    "COUNTS",
+    "Again",
+    "Call",
+    "FourierPlan",
+    "Prepared",
+    "Transform",
+    "address",
+]
 
 _POINTER, _SIZE = ctypes.c_void_p, ctypes.c_size_t
 _MATMUL = ctypes.CFUNCTYPE(ctypes.c_int, *[_POINTER] * 14, _SIZE, _POINTER)
 _CHANGE = ctypes.CFUNCTYPE(ctypes.c_int, _POINTER, ctypes.c_int, _POINTER, _SIZE)
+_EXECUTE = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_int, _POINTER, _POINTER, ctypes.c_int
+)
+
+_is_ending: Callable[[], bool] | None = sys.is_finalizing
+"""None once the module is empty, when a process ends."""
 
 BIAS_POINTER = 8
 """CUBLASLT_MATMUL_DESC_BIAS_POINTER."""
@@ -99,7 +120,7 @@ class Call:
         )
 
 
-class Prepared:
+class Prepared(Starter):
     """What multiplies blocks of a device into the first one of them.
 
     Parameters
@@ -112,18 +133,19 @@ class Prepared:
         Of the result of a call.
     usual : callable or None
         What does it where blocks begin elsewhere than those of the pool.
+    check : callable
+        Says what a status of cuBLAS means.
     """
 
     __slots__ = (
-        "_allocate",
+        "_allocator",
         "_backend",
         "_call",
         "_check",
+        "_is_only",
         "_nbytes",
         "_starts",
         "_streams",
-        "_threads",
-        "_usual",
     )
 
     def __init__(
@@ -135,84 +157,261 @@ class Prepared:
         usual: Any,
         check: Callable[[int], None],
     ) -> None:
+        super().__init__(usual)
         self._backend = backend
-        self._allocate = backend.allocate
-        self._threads = backend._threads
+        self._allocator = backend.allocator
+        self._is_only = backend._is_only
         self._streams = backend.streams
         self._call = call
         self._starts = list(starts)
         self._nbytes = nbytes
-        self._usual = usual
         self._check = check
 
-    def __call__(self, memories: Sequence[Any], scalars: Sequence[Any]) -> None:
-        out, x, y = memories[:3]
-        first, second, target = x.pointer, y.pointer, out.pointer
-        if self._usual is not None and (first | second) % ALIGNED:
-            self._usual(memories, scalars)
+    def start(self, memories: list[Any], scalars: Sequence[Any]) -> None:
+        """See `Starter`."""
+        target = address(memories[0])
+        first, second = address(memories[1]), address(memories[2])
+        if self.usual is not None and (first | second) % ALIGNED:
+            self.usual(memories, scalars)
             return
         streams = self._streams
         stream = streams.main
-        if not self._backend._is_only or not getattr(self._threads, "entered", False):
+        if not self._is_only:
             self._backend._enter()
         if streams.several:
             stream = streams.current
             with streams.entered():
-                for memory in memories:
-                    streams.use(memory, memory is out, stream)
+                for place, memory in enumerate(memories):
+                    streams.use(memory, place == 0, stream)
         call = self._call
         place = bias = 0
         if call.workspace:
-            room = self._allocate(call.workspace)
-            place = room.pointer
+            room = self._allocator.allocate(call.workspace)
+            place = address(room)
         if call.change:
-            bias = memories[3].pointer
+            bias = address(memories[3])
+        pointer = stream.pointer
         for here, there in self._starts:
             # Rows of ours are columns of cuBLAS.
-            status = call.run(
-                second + there, first + here, target, bias, place, stream.pointer
-            )
-            if status:
-                self._check(status)
+            x, y = second + there, first + here
+            status = call.run(x, y, target, bias, place, pointer)
+            if status:  # of a thread without a device, maybe
+                self._backend._enter()
+                status = call.run(x, y, target, bias, place, pointer)
+                if status:
+                    self._check(status)
             target += self._nbytes
 
 
-class Launch:
-    """What does again what a row did in one step, whose result is all that it makes.
+class FourierPlan:
+    """A plan of cuFFT's, destroyed with the object.
+
+    Attributes
+    ----------
+    execute : int
+        The address of the function that runs it.
+    handle : int
+    nbytes : int
+        Of the memory that a call needs besides.
+    stream, area : int
+        The addresses that it was given last: of its stream, and of that memory.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "area",
+        "destroy",
+        "execute",
+        "handle",
+        "nbytes",
+        "stream",
+    )
+
+    def __init__(
+        self, destroy: Callable[[int], Any], execute: int, handle: int, nbytes: int
+    ) -> None:
+        self.destroy = destroy
+        self.execute = execute
+        self.handle = handle
+        self.nbytes = nbytes
+        self.stream = self.area = -1
+
+    def __del__(self) -> None:
+        if _is_ending is not None and not _is_ending():
+            self.destroy(self.handle)
+
+
+class Transform(Starter):
+    """What transforms one block into another by a plan of cuFFT's.
 
     Parameters
     ----------
-    allocate : callable
-    nbytes : int
-        Of the result.
-    run : callable
-        The step.
-    places : sequence of int
-        Which arrays it takes; that of the result is the number of the operands.
+    backend : CudaBackend
+    lock : Lock
+        Of all plans of the device: what one was given holds for its next run.
+    find : callable
+        Gives the plan: others may have taken its place.
+    library : object
+        cuFFT.
+    turn : int
+        1 for an inverse transform of complex numbers, -1 otherwise.
+    begin : int
+        Bytes before the source, in its block.
     """
 
-    __slots__ = ("_allocate", "_nbytes", "_places", "_run")
+    __slots__ = (
+        "_allocator",
+        "_backend",
+        "_begin",
+        "_find",
+        "_is_only",
+        "_known",
+        "_library",
+        "_lock",
+        "_streams",
+        "_turn",
+    )
 
     def __init__(
         self,
-        allocate: Callable[[int], Any],
-        nbytes: int,
-        run: Start,
-        places: Sequence[int],
+        backend: Any,
+        lock: Any,
+        find: Callable[[], FourierPlan],
+        library: Any,
+        turn: int,
+        begin: int,
     ) -> None:
-        self._allocate = allocate
-        self._nbytes = nbytes
-        self._run = run
-        self._places = list(places)
+        none: Any = None
+        super().__init__(none)
+        self._backend = backend
+        self._allocator = backend.allocator
+        self._is_only = backend._is_only
+        self._streams = backend.streams
+        self._lock = lock
+        self._find = find
+        self._library = library
+        self._turn = turn
+        self._begin = begin
+        self._known: Any = None
+
+    def start(self, memories: list[Any], scalars: Sequence[Any]) -> None:
+        """See `Starter`.
+
+        Raises
+        ------
+        LaunchError
+            cuFFT failed.
+        """
+        if not self._is_only:
+            self._backend._enter()
+        with self._lock:
+            plan = None if self._known is None else native.referent(self._known)
+            if plan is None:
+                plan = self._find()
+                self._known = native.reference(plan)
+            status = self._run(plan, memories)
+            if status:  # of a thread without a device, maybe
+                self._backend._enter()
+                status = self._run(plan, memories)
+        if status:
+            raise LaunchError(
+                "cuFFT failed", device=self._backend.device, code=f"cufft {status}"
+            )
+
+    def _run(self, plan: FourierPlan, memories: list[Any]) -> int:
+        streams = self._streams
+        stream = streams.main
+        status = 0
+        if streams.several:
+            stream = streams.current
+            with streams.entered():
+                streams.use(memories[0], False, stream)
+                streams.use(memories[1], True, stream)
+            if stream.capture is not None:
+                stream.capture.kept.append(plan)
+        pointer = stream.pointer
+        if plan.stream != pointer:
+            status = self._library.cufftSetStream(plan.handle, pointer)
+            plan.stream = -1 if status else pointer
+        if plan.nbytes:
+            room = self._allocator.allocate(plan.nbytes)
+            place = address(room)
+            if plan.area != place:
+                status = status or self._library.cufftSetWorkArea(plan.handle, place)
+                plan.area = -1 if status else place
+        if status:
+            return status
+        source, target = address(memories[0]) + self._begin, address(memories[1])
+        return transform(  # type: ignore[name-defined,no-any-return]  # noqa: F821
+            plan.execute, plan.handle, source, target, self._turn
+        )
+
+
+class Again:
+    """What does again what a row did.
+
+    Parameters
+    ----------
+    allocator : Allocator
+    counting : callable
+        Gives the counts of the current stream.
+    sizes : sequence of int
+        Bytes of the arrays that are made, `COUNTS` for those counts.
+    steps : sequence of (callable, sequence of int)
+        What it did, and the numbers of the arrays that each took: those of the caller,
+        and then those that are made.
+    results : sequence of int
+        The numbers of the results.
+    """
+
+    __slots__ = ("_allocator", "_counting", "_results", "_sizes", "_steps")
+
+    def __init__(
+        self,
+        allocator: Allocator,
+        counting: Callable[[], Any],
+        sizes: Sequence[int],
+        steps: Sequence[tuple[Start, Sequence[int]]],
+        results: Sequence[int],
+    ) -> None:
+        self._allocator = allocator
+        self._counting = counting
+        self._sizes = list(sizes)
+        self._steps = [(starter_of(start), list(places)) for start, places in steps]
+        self._results = list(results)
 
     def __call__(self, memories: list[Any]) -> list[Any] | None:
+        """Memory of the caller's arrays → that of the results; None for memory that
+        begins elsewhere than that of the pool."""
         for memory in memories:
-            if memory.pointer % ALIGNED:
+            if type(memory) is not Block and memory.pointer % ALIGNED:
                 return None
-        made = self._allocate(self._nbytes)
-        memories.append(made)
-        self._run([memories[k] for k in self._places], ())
-        return [made]
+        return self.run(memories)
+
+    def run(self, memories: list[Any]) -> list[Any]:
+        """The same, of memory that begins as that of the pool does."""
+        for nbytes in self._sizes:
+            if nbytes == COUNTS:
+                memories.append(self._counting())
+            else:
+                memories.append(self._allocator.allocate(nbytes))
+        for starter, places in self._steps:
+            step: Starter = starter
+            step.start([memories[k] for k in places], ())
+        return [memories[k] for k in self._results]
+
+
+COUNTS = -1
+"""Stands for the size of counts."""
+
+
+def address(memory: Any) -> int:
+    """Where memory of a device begins."""
+    if type(memory) is Block:
+        block = memory
+        return block.pointer
+    found: int = memory.pointer
+    return found
 
 
 _lock = threading.Lock()
@@ -237,5 +436,9 @@ def _by_ctypes(function: int, change: int, handle: int, *given: int) -> Any:
         return found or matmul(handle, *arguments)
 
 
-# In the compiled core the name stands for a function in C, see the .pxd file.
-globals()["invoke"] = _by_ctypes
+def _execute(function: int, handle: int, source: int, target: int, turn: int) -> Any:
+    return _function(_EXECUTE, function)(handle, source, target, turn)
+
+
+# In the compiled core these names stand for functions in C, see the .pxd file.
+globals().update(invoke=_by_ctypes, transform=_execute)

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...errors import LaunchError
 from ..base import Start
+from .calling import FourierPlan, Transform
 
 if TYPE_CHECKING:
     from .backend import CudaBackend
@@ -56,32 +55,6 @@ class Lies(NamedTuple):
 
     step: int
     apart: int
-
-
-class _Plan:
-    """A plan of cuFFT's, destroyed with the object.
-
-    Attributes
-    ----------
-    handle : int
-    nbytes : int
-        Of the memory that a call needs besides.
-    stream, area : int
-        The addresses that it was given last: of its stream, and of that memory.
-    """
-
-    __slots__ = ("_destroy", "area", "execute", "handle", "nbytes", "stream")
-
-    def __init__(self, library: Any, kind: str, handle: int, nbytes: int) -> None:
-        self._destroy: Callable[[int], Any] = library.cufftDestroy
-        self.execute = getattr(library, NAMES[kind])
-        self.handle = handle
-        self.nbytes = nbytes
-        self.stream = self.area = -1
-
-    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if not is_ending():
-            self._destroy(self.handle)
 
 
 class Fourier:
@@ -137,34 +110,15 @@ class Fourier:
         with lock:
             if self._plan(library, key, kind, lengths, count, lies) is REFUSED:
                 return None
-        turn = (1 if inverse else -1,) if dtypes[0] == dtypes[1] else ()
+        turn = 1 if inverse else -1
 
-        def start(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
-            source, target = memories
-            with lock:
-                backend._enter()
-                plan = plans.get(key)
-                if plan is None:  # others took its place
-                    plan = self._plan(library, key, kind, lengths, count, lies)
-                stream = self._begin(source, target, plan)
-                handle, status = plan.handle, 0
-                if plan.stream != stream:
-                    status = library.cufftSetStream(handle, stream)
-                    plan.stream = stream
-                if plan.nbytes:
-                    area = backend.allocate(plan.nbytes)
-                    if plan.area != area.pointer:
-                        place = area.pointer
-                        status = status or library.cufftSetWorkArea(handle, place)
-                        plan.area = place
-                given = (source.pointer + begin, target.pointer, *turn)
-                status = status or plan.execute(handle, *given)
-            if status:
-                raise LaunchError(
-                    "cuFFT failed", device=backend.device, code=f"cufft {status}"
-                )
+        def find() -> FourierPlan:
+            found = plans.get(key)
+            if found is None:  # others took its place
+                found = self._plan(library, key, kind, lengths, count, lies)
+            return found  # type: ignore[no-any-return]
 
-        return start
+        return Transform(backend, lock, find, library, turn, begin)
 
     def _plan(
         self,
@@ -191,18 +145,6 @@ class Fourier:
             backend.synchronize()
             del self._plans[next(iter(self._plans))]
 
-    def _begin(self, source: Any, target: Any, plan: _Plan) -> int:
-        """The address of the current stream, which may use the memory."""
-        streams = self._backend.streams
-        stream = streams.current
-        if streams.several:
-            with streams.entered():
-                streams.use(source, False, stream)
-                streams.use(target, True, stream)
-        if stream.capture is not None:
-            stream.capture.kept.append(plan)
-        return stream.pointer
-
 
 def _planned(
     library: Any,
@@ -224,7 +166,8 @@ def _planned(
         *(embedded, *inside, embedded, *outside),
         *(CODES[kind], count, ctypes.byref(nbytes)),
     )
-    plan = _Plan(library, kind, handle.value, nbytes.value)
+    execute = ctypes.cast(getattr(library, NAMES[kind]), ctypes.c_void_p).value or 0
+    plan = FourierPlan(library.cufftDestroy, execute, handle.value, nbytes.value)
     return REFUSED if status else plan
 
 

@@ -19,7 +19,7 @@ from ...layout import Layout
 from ..base import Start
 from ..grid.library.work import INT64, Work
 from ..grid.views import GridView
-from .calling import Launch
+from .calling import COUNTS as COUNTED, Again
 from .functions import Function
 from .stacks import ALIGNED
 
@@ -37,9 +37,6 @@ MOST = 1 << 15
 
 COUNTS = 256
 """Bytes of counts for each unit of the device."""
-
-_COUNTS = -1
-"""Stands for their size in a plan."""
 
 
 def signature(name: str, code: str) -> Kernel:
@@ -62,19 +59,22 @@ class _Plan:
     Attributes
     ----------
     sizes : list of int
-        Bytes of the arrays that are made; `_COUNTS` for the counts of a stream.
+        Bytes of the arrays that are made; `COUNTED` for the counts of a stream.
     steps : list
         What does it again, and the numbers of the arrays that it takes.
     results : list of (int, Layout, dtype)
         The numbers of the arrays that are results, and how they lie.
     is_single : bool
         Whether the row returns one, and not a tuple.
+    again : Again or None
+        What does all of it, once it was asked for.
     """
 
     sizes: list[int] = field(default_factory=list)
     steps: list[Any] = field(default_factory=list)
     results: list[tuple[int, Layout, np.dtype[Any]]] = field(default_factory=list)
     is_single: bool = True
+    again: Again | None = None
 
 
 class Raw:
@@ -119,7 +119,7 @@ class Raw:
         key = _key(name, operands, options)
         plan = None if key is None else self._plans.get(key)
         if plan is not None and _are_aligned(views):
-            memories = self._again(plan, [x.memory for x in views])
+            memories = self._again(plan).run([x.memory for x in views])
             found = [
                 GridView(memory, layout, dtype)
                 for memory, (_, layout, dtype) in zip(
@@ -154,30 +154,16 @@ class Raw:
         plan = self._plans.get(_key(name, operands, options))
         if plan is None:
             return None
-        again = self._again
+        return self._again(plan)
 
-        def start(memories: list[Any]) -> list[Any] | None:
-            for memory in memories:
-                if memory.pointer % ALIGNED:
-                    return None
-            return again(plan, memories)
-
-        is_launch = len(plan.steps) == len(plan.sizes) == len(plan.results) == 1
-        if not is_launch or plan.sizes[0] == _COUNTS:
-            return start
-        count = len([x for x in operands if isinstance(x, GridView)])
-        if plan.results[0][0] != count:  # the result shows an operand
-            return start
-        return Launch(self.backend.allocate, plan.sizes[0], *plan.steps[0])
-
-    def _again(self, plan: _Plan, memories: list[Any]) -> list[Any]:
-        allocate = self.backend.allocate
-        for nbytes in plan.sizes:
-            is_count = nbytes == _COUNTS
-            memories.append(self._counting() if is_count else allocate(nbytes))
-        for start, places in plan.steps:
-            start([memories[k] for k in places], ())
-        return [memories[place] for place, _, _ in plan.results]
+    def _again(self, plan: _Plan) -> Again:
+        again = plan.again
+        if again is None:
+            places = [place for place, _, _ in plan.results]
+            allocator, counting = self.backend.allocator, self._counting
+            again = Again(allocator, counting, plan.sizes, plan.steps, places)
+            plan.again = again
+        return again
 
     # ------------------------------------------------------------------------ its parts
     def new(self, shape: Sequence[int], dtype: np.dtype[Any]) -> GridView:
@@ -195,7 +181,7 @@ class Raw:
         than 24 results a unit are ever cut into parts.  A launch that takes them leaves
         zeros, so that they need not be cleared."""
         memory = self._counting()
-        self._note(memory, _COUNTS)
+        self._note(memory, COUNTED)
         return GridView(memory, Layout.plain_for((memory.nbytes // 4,), 4), UINT32)
 
     def _counting(self) -> Any:

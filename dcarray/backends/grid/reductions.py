@@ -10,6 +10,7 @@ import numpy as np
 from ...ops.kernels.reducing import Tile, accumulator, reduce_by_group, reduce_by_item
 from ...ops.program import Program, Reduction
 from ..base import Start
+from ..starting import InParts
 from .geometry import Axes, Strides, collapsed, elements, is_wide
 from .launch import Launch
 from .tuning import Choice
@@ -74,14 +75,7 @@ def reduction(
     last = _launch(again, items, rest, inner, [0, offset], target.dtype, tile, 1)
     nbytes = kept.size * parts * partial.itemsize
 
-    gather, finish = launch.on(backend), last.on(backend)
-
-    def start(memories: Sequence[Any], scalars: Sequence[np.generic]) -> None:
-        scratch = backend.allocate(nbytes)
-        gather([*memories[:-1], scratch], scalars)
-        finish([scratch, memories[-1]], ())
-
-    return start
+    return InParts(backend, nbytes, launch.on(backend), last.on(backend))
 
 
 def _launch(
