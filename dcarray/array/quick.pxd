@@ -17,6 +17,9 @@ from .state cimport ArrayState, of_host, showing
 )
 cdef _quickly(op, tuple operands)
 
+@cython.locals(array=ArrayState)
+cdef bint _are_aligned(tuple operands)
+
 cdef tuple _with_numbers(tuple operands)
 
 @cython.locals(hosts=list, array=ArrayState)

@@ -154,15 +154,14 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
     known = _on_devices if named else _on_hosts
     name = tuple(key)
     form = known.get(name)
-    if form is None:
+    if form is None or not (named or form.plain or _are_aligned(operands)):
         form = _form(op, operands, key, named)
         if form is None:
             return None
-        if named or form.plain:
-            if len(known) > 1 << 16:
-                forget()
-                known.clear()
-            known[name] = form
+        if len(known) > 1 << 16:
+            forget()
+            known.clear()
+        known[name] = form
     try:
         given = converted(form, sources)
     except OverflowError:
@@ -172,6 +171,17 @@ def _quickly(op: Op, operands: tuple[Any, ...]) -> Any:
             check_dtype(dtype, device)
         form.device = device
     return _recorded(cls, form, given, device, mask, user_place())
+
+
+def _are_aligned(operands: tuple[Any, ...]) -> bool:
+    """Whether what lies in memory of the host begins where its dtype asks for."""
+    for x in operands:
+        if isinstance(x, ArrayState):
+            array = x
+            host = array._host
+            if host is not None and not host.flags.aligned:
+                return False
+    return True
 
 
 def _with_numbers(operands: tuple[Any, ...]) -> tuple[Any, ...] | None:
