@@ -23,6 +23,9 @@ cpdef Value updated_on_host(op, ArrayState x, other)
 
 cdef bint _fits(view, ArrayState x) except -1
 
+@cython.locals(array=ArrayState)
+cdef bint _are_aligned(tuple operands)
+
 cdef tuple _with_numbers(tuple operands)
 
 cpdef record_on_device(op, ArrayState x, other)

@@ -137,15 +137,14 @@ def _quickly(op: Op, operands: tuple[Any, ...], target: Any = None) -> Any:
     known = on_devices if named else on_hosts
     name = tuple(key)
     form = known.get(name)
-    if form is None:
+    if form is None or not (named or form.plain or _are_aligned(operands)):
         form = worked_out(op, operands, key, named)
         if form is None:
             return None
-        if named or form.plain:
-            if len(known) > 1 << 16:
-                forget()
-                known.clear()
-            known[name] = form
+        if len(known) > 1 << 16:
+            forget()
+            known.clear()
+        known[name] = form
     try:
         given = converted(form, sources)
     except OverflowError:
@@ -165,6 +164,17 @@ def _fits(view: View, x: Any) -> bool:
     """Whether a result has the shape and dtype of an array."""
     shown = x._view
     return view is shown or (view[0].shape == shown[0].shape and view[1] == shown[1])
+
+
+def _are_aligned(operands: tuple[Any, ...]) -> bool:
+    """Whether what lies in memory of the host begins where its dtype asks for."""
+    for x in operands:
+        if isinstance(x, ArrayState):
+            array = x
+            host = array._host
+            if host is not None and not host.flags.aligned:
+                return False
+    return True
 
 
 def _with_numbers(operands: tuple[Any, ...]) -> tuple[Any, ...] | None:

@@ -2,6 +2,7 @@ cimport cython
 
 from .. cimport native
 from ..lazy.graph cimport Binding, Value, binding_of
+from ..lazy.host_views cimport host_view
 
 cdef class ArrayState:
     cdef object __weakref__

@@ -20,6 +20,7 @@ from ..errors import UnsupportedError
 from ..layout import Layout
 from ..lazy import execute, graph, recover
 from ..lazy.graph import Binding, Read, State, Value, View, binding_of
+from ..lazy.host_views import host_view
 
 __all__ = [
     "NUMBERS",
@@ -174,8 +175,7 @@ class ArrayState:
             host = self._host
             buffer = binding.value.buffer
             assert host is not None and buffer is not None
-            layout = graph.host_layout(host, buffer)
-            view = self._view = View.of(layout, host.dtype)
+            view = self._view = host_view(host, buffer)
         return Read(binding.value, view[0], view[1])
 
     def _is_shared(self) -> bool:
