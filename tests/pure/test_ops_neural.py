@@ -13,7 +13,14 @@ import numpy as np
 import pytest
 
 from dcarray import config
-from dcarray.backends.cpu.neural import FUNCTIONS, blas, columns, planes, scores
+from dcarray.backends.cpu.neural import (
+    FUNCTIONS,
+    attending,
+    blas,
+    columns,
+    planes,
+    scores,
+)
 from dcarray.ops import neural
 from dcarray.ops.neural.windows import adaptive_edges, overlaps
 from dcarray.ops.spec import Kind, Op
@@ -328,13 +335,26 @@ def test_a_child_has_all_threads_of_blas() -> None:
     assert read() == before
 
 
-@pytest.mark.parametrize("how", ["plain", "causal", "bool", "float", "keys"])
-@pytest.mark.parametrize("queries,keys", [(7, 5), (5, 7), (1, 9), (0, 3), (3, 0)])
-def test_attention_by_blocks(
-    queries: int, keys: int, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(params=["wide", "narrow", "products"])
+def way_of_attention(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """Machine code for 32 or 16 registers, or products of small blocks."""
     monkeypatch.setattr(scores, "ROWS", 2)
     monkeypatch.setattr(scores, "COLUMNS", 3)
+    if request.param == "narrow":
+        monkeypatch.setattr(attending, "WIDE", attending.NARROW)
+    given = {"engine": "interpreter"} if request.param == "products" else {}
+    with config(**given):
+        yield request.param
+
+
+@pytest.mark.usefixtures("way_of_attention")
+@pytest.mark.parametrize("how", ["plain", "causal", "bool", "float", "keys"])
+@pytest.mark.parametrize(
+    "queries,keys", [(7, 5), (5, 7), (1, 9), (0, 3), (3, 0), (70, 50), (50, 230)]
+)
+def test_attention_by_blocks(queries: int, keys: int, how: str) -> None:
     rng = np.random.default_rng(2)
     g, q, k, v = (
         rng.standard_normal((3, *shape))
@@ -358,6 +378,47 @@ def test_attention_by_blocks(
     got = FUNCTIONS[neural.ATTENTION_GRADIENT](*operands, **given)
     for ours, theirs in zip(got, want, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.usefixtures("way_of_attention")
+@pytest.mark.parametrize("features,values", [(0, 3), (3, 0), (5, 1), (64, 70)])
+@pytest.mark.parametrize("queries", [1, 8, 9, 16, 17, 65, 150])
+def test_attention_of_operands_that_are_views(
+    queries: int, features: int, values: int
+) -> None:
+    rng = np.random.default_rng(3)
+    q = rng.standard_normal((queries, 2, features), np.float32).swapaxes(0, 1)
+    k = rng.standard_normal((2, features, 100), np.float32).swapaxes(1, 2)
+    v = rng.standard_normal((2, 200, 2 * values), np.float32)[:, ::2, ::2]
+    given = {"mask": None, "causal": False, "scale": 0.3}
+    wide = [x.astype(np.float64) for x in (q, k, v)]
+    want = neural.ATTENTION.numpy(*wide, **given)
+    got = FUNCTIONS[neural.ATTENTION](q, k, v, **given)
+    for ours, theirs in zip(got, want, strict=True):
+        assert ours.dtype == np.float32 and ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=2e-6)
+
+
+@pytest.mark.usefixtures("way_of_attention")
+def test_scores_that_are_no_numbers() -> None:
+    q, v = np.ones((1, 20, 2)), np.arange(10.0).reshape(1, 5, 2)
+    k = np.zeros((1, 5, 2))
+    k[0, 1] = np.nan
+    given = {"causal": False, "scale": 1.0}
+    seen = np.arange(5) != 1
+
+    def run(mask: Any) -> Any:
+        with np.errstate(invalid="ignore"):
+            return FUNCTIONS[neural.ATTENTION](q, k, v, mask=mask, **given)[0]
+
+    np.testing.assert_allclose(run(seen[None, None])[0], [v[0, seen].mean(0)] * 20)
+    assert np.isnan(run(None)).all()
+    less = np.where(seen, 0, -np.inf)[None, None]
+    assert np.isnan(run(less)).all()
+    k[0, 1], q[0, 3] = -np.inf, 0
+    found = run(None)
+    assert np.isnan(found[0, 3]).all()
+    np.testing.assert_allclose(found[0, 4:], [v[0, seen].mean(0)] * 16)
 
 
 def test_indices_outside_of_a_plane() -> None:

@@ -94,6 +94,11 @@ class Engine:
         """Whether the processor has a fused multiply-add."""
         return "+fma" in self._features or platform.machine() in ("aarch64", "arm64")
 
+    @property
+    def has_wide(self) -> bool:
+        """Whether the processor has 32 registers of 64 bytes."""
+        return "+avx512f" in self._features
+
     def after_fork(self) -> None:
         """In a child process: a lock that nobody holds."""
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Kernels of whole rows for a few fast cores: softmax, norms, blocks of attention.
+"""Kernels of whole rows for a few fast cores: softmax, norms, gradients of attention.
 
 Each group has some rows, and one work item that takes them one after the other: a row
 stays in the cache, so that going through it several times costs little.  Sums are made
@@ -44,7 +44,6 @@ from .searching import array, built
 __all__ = [
     "PART",
     "norm_kernel",
-    "powers_kernel",
     "slopes_kernel",
     "softmax_kernel",
 ]
@@ -125,67 +124,14 @@ def softmax_kernel(dtype: DType, logarithm: bool) -> nodes.Kernel:
 
 
 @cache
-def powers_kernel(dtype: DType) -> nodes.Kernel:
-    """Blocks of scores as powers that stand above those of other blocks.
-
-    Parameters are the scores, which powers take the place of; the largest score and
-    the sum of powers of each row so far, and a row of results of each, which become
-    those with this block, the results but for what this block adds; and: how many
-    rows, columns and results a row has; and how many columns the first row sees, where
-    each row sees one more than that before it.
-    """
-    number = dtype.type
-    nothing = -np.inf
-
-    def powers(
-        scores: Scalar,
-        tops: Scalar,
-        totals: Scalar,
-        found: Scalar,
-        rows: Scalar,
-        columns: Scalar,
-        values: Scalar,
-        first: Scalar,
-    ) -> None:
-        for row in range(rows):
-            base = row * columns
-            last = base + max(0, min(first + row, columns))
-            before = tops[row]
-            top = ordered(before)
-            for i in range(base, last):
-                key = ordered(scores[i])
-                top = key if key > top else top
-            higher = unordered(top)
-            # What sees nothing yet has no maximum to subtract.
-            peak = number(0) if higher == nothing else higher
-            total = np.float64(0)
-            for begin in range(base, last, PART):
-                part = number(0)
-                for i in range(begin, min(begin + PART, last)):
-                    power = falling(scores[i] - peak)
-                    scores[i] = power
-                    part = accumulate(part, power)
-                total = total + np.float64(part)
-            for i in range(last, base + columns):
-                scores[i] = number(0)
-            shrink = falling(before - peak)
-            totals[row] = totals[row] * np.float64(shrink) + total
-            tops[row] = higher
-            for i in range(row * values, row * values + values):
-                found[i] = found[i] * shrink
-
-    own, sums = array(dtype, True), array(FLOAT64, True)
-    return built(powers, own, own, sums, own, numbers=4)
-
-
-@cache
 def slopes_kernel(dtype: DType) -> nodes.Kernel:
     """Blocks of scores as shares of each row's sum, and the gradient in these as that
     in the scores.
 
     Parameters are the scores and the gradient, which the results take the place of;
     the logarithm of each row's sum, and its mean gradient; and: how many rows and
-    columns there are; and how many columns the first row sees, see `powers_kernel`.
+    columns there are; and how many columns the first row sees, where each row sees one
+    more than that before it.
     """
     number = dtype.type
 

@@ -1,8 +1,11 @@
 """Attention in blocks of queries and keys whose scores stay in cache, one block of
-queries (for the gradient: one of queries, then one of keys) for each thread."""
+queries (for the gradient: one of queries, then one of keys) for each thread.  Machine
+code takes all keys of such a block, or else BLAS and NumPy do, as for the gradient."""
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from ....kernel.nodes import Kernel
-from ....ops.kernels.rows import powers_kernel, slopes_kernel
-from ..engine import engine
+from ....ops.kernels.rows import slopes_kernel
+from ..engine import data_address, engine
 from ..kernels import single_piece
 from ..threads import available_threads
-from .columns import HostArray, Workspace, run_tiles
+from .attending import Attend, attend
+from .columns import HostArray, Workspace, run_tiles, scratch
 
 __all__ = ["attention", "attention_gradient"]
 
@@ -129,47 +133,108 @@ def attention(
     scale: float,
 ) -> tuple[HostArray, HostArray]:
     """As the oracle of the row."""
-    most = 2 * ROWS if q.shape[0] * q.shape[1] >= MANY else ROWS
-    scores = _Scores(q * q.dtype.type(scale), k, mask, causal, most)
-    result = np.zeros((*q.shape[:2], v.shape[2]), q.dtype)
-    logs = np.empty((*q.shape[:2], 1), q.dtype)
-    make_powers = _machine_code(powers_kernel(q.dtype))
+    shape = (*q.shape[:2], 1)
+    result = scratch((*shape[:2], v.shape[2]), q.dtype)
+    tops, totals = np.full(shape, -np.inf, q.dtype), np.zeros(shape, q.dtype)
+    code = attend(q.dtype, q.shape[1])
+    if code is None:
+        most = 2 * ROWS if q.shape[0] * q.shape[1] >= MANY else ROWS
+        scores = _Scores(q * q.dtype.type(scale), k, mask, causal, most)
+        result.fill(0)
+        _by_products(scores, v, result, tops, totals)
+    else:
+        scores = _Scores(q, k, mask, causal, code.lanes)
+        _by_code(code, scores, v, scale, result, tops, totals)
+    empty = totals == 0
+    totals[empty] = 1
+    return result, np.where(empty, np.inf, tops + np.log(totals))
+
+
+def _by_code(
+    code: Attend,
+    scores: _Scores,
+    v: HostArray,
+    scale: float,
+    result: HostArray,
+    tops: HostArray,
+    totals: HostArray,
+) -> None:
+    """Means of values, and the maximum and sum of each query, by machine code."""
+    q, k, v = map(np.ascontiguousarray, (scores.q, scores.k, v))
+    mask, dtype = scores.mask, q.dtype
+    features, values = k.shape[2], v.shape[2]
+    room = code.scratch(features, values)
+    by_query = [(data_address(x), *x.strides[:2]) for x in (q, result, tops, totals)]
+    by_key = [(data_address(x), x.strides[0]) for x in (k, v)]
+    steps = (q.strides[1], k.strides[1], v.strides[1])
+    factor = float(dtype.type(scale))
+    # NaN is equal to nothing: numbers are added, whatever they are.
+    hidden = -math.inf if mask is not None and mask.dtype == bool else math.nan
 
     def run(block: Block, workspace: Workspace) -> None:
         number, rows = block
-        found = result[number, rows]
+        first, count = rows.start, rows.stop - rows.start
+        keys = min(k.shape[1], rows.stop) if scores.causal else k.shape[1]
+        own, *targets = [at + number * n + first * m for at, n, m in by_query]
+        bias = 0
+        if mask is not None:
+            part = _part(mask, number, rows, slice(0, keys)).T
+            spread = workspace.array("bias", (keys, code.lanes))
+            spread[:, count:] = 0
+            if mask.dtype == bool:
+                spread[:, :count] = 0
+                np.copyto(spread[:, :count], hidden, where=~part)
+            else:
+                spread[:, :count] = part
+            bias = data_address(spread)
+        memory = data_address(workspace.array("scratch", (room,)))
+        words = struct.pack(
+            "=16q2d",
+            *(own, *[at + number * n for at, n in by_key], *targets),
+            *(bias, memory, count, keys, features, values, *steps),
+            *(first + 1 if scores.causal else keys, factor, hidden),
+        )
+        code.run(words)
+
+    blocks = scores.rows()
+    if scores.causal:  # the longest ones first: threads end together
+        blocks.sort(key=lambda block: -block[1].start)
+    _run(run, blocks, dtype)
+
+
+def _by_products(
+    scores: _Scores,
+    v: HostArray,
+    result: HostArray,
+    tops: HostArray,
+    totals: HostArray,
+) -> None:
+    """The same by BLAS and NumPy."""
+
+    def run(block: Block, workspace: Workspace) -> None:
+        number, rows = block
+        found, top = result[number, rows], tops[number, rows]
         made = workspace.array("products", found.shape)
-        top = np.full((len(found), 1), -np.inf, q.dtype)
         total = np.zeros(top.shape)
         for columns in scores.seen(rows):
-            powers = scores.block(number, rows, columns, workspace, make_powers is None)
-            if make_powers is None:
-                _make_powers(powers, top, total, found)
-            else:
-                shape = (*powers.shape, found.shape[1])
-                first = scores.first(rows, columns)
-                make_powers(powers, top, total, found, *shape, first)
+            powers = scores.block(number, rows, columns, workspace)
+            _make_powers(powers, top, total, found)
             np.matmul(powers, v[number, columns], out=made)
             found += made
-        empty = total == 0
-        total[empty] = 1
-        found /= total.astype(q.dtype)
-        logs[number, rows] = np.where(empty, np.inf, top + np.log(total))
+        found /= np.where(total == 0, 1, total).astype(found.dtype)
+        totals[number, rows] = total
 
-    _run(run, scores.rows(), q.dtype)
-    return result, logs
-
-
-def _machine_code(kernel: Kernel) -> Callable[..., None] | None:
-    """A kernel as a function; it takes out later keys itself."""
-    machine = engine()
-    return single_piece(kernel) if machine is not None and machine.has_fused else None
+    _run(run, scores.rows(), result.dtype)
 
 
 def _make_powers(
     powers: HostArray, top: HostArray, total: HostArray, found: HostArray
 ) -> None:
-    """See `powers_kernel`."""
+    """Scores of a block as powers that stand above those of other blocks.
+
+    The largest score and the sum of powers of each row so far, and a row of results of
+    each, become those with this block, the results but for what this block adds.
+    """
     higher = np.maximum(top, powers.max(-1, keepdims=True))
     # A row that sees nothing yet has no maximum to subtract.
     base = np.where(higher == -np.inf, 0, higher)
@@ -180,6 +245,12 @@ def _make_powers(
     total += powers.sum(-1, keepdims=True)
     found *= shrink
     top[...] = higher
+
+
+def _machine_code(kernel: Kernel) -> Callable[..., None] | None:
+    """A kernel as a function; it takes out later keys itself."""
+    machine = engine()
+    return single_piece(kernel) if machine is not None and machine.has_fused else None
 
 
 def attention_gradient(
