@@ -10,6 +10,8 @@ import pytest
 
 import dcarray as dc
 from dcarray import nn
+from dcarray.backends.cpu.engine import Engine
+from dcarray.backends.cpu.neural.norms import FUNCTIONS
 from dcarray.ops import neural, wholes
 from dcarray.ops.spec import Op
 
@@ -86,6 +88,44 @@ def test_threads_and_engines_agree(name: str) -> None:
         other = called(name, x)
     assert np.array_equal(alone, together)
     assert np.allclose(alone, other, 2e-6, 2e-6)
+
+
+LENGTHS = (1, 3, 7, 8, 15, 16, 17, 33, 63, 65, 130, 511, 513, 530, 1100)
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_norms_of_any_length(
+    length: int, dtype: str, wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not wide:
+        monkeypatch.setattr(Engine, "has_wide", False)
+    x = numbers(5, 4, length, dtype=dtype) + 1000
+    weight, bias = numbers(2, length, dtype=dtype)
+    near = {"rtol": 0, "atol": 4e-4 if dtype == "float32" else 1e-10}
+
+    def check(op: Op, *given: Any, **options: Any) -> None:
+        wide = [None if y is None else y.astype(np.float64) for y in (x, *given)]
+        want = op.numpy(*wide, epsilon=1e-5, **options)  # type: ignore[operator]
+        found = FUNCTIONS[op](x, *given, epsilon=1e-5, **options)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, want, **near)
+
+    check(wholes.LAYER_NORM, weight, bias)
+    check(wholes.LAYER_NORM, weight, None)
+    check(wholes.RMS_NORM, None)
+    check(wholes.RMS_NORM, bias)
+    weight, bias = numbers(2, 4, dtype=dtype)
+    check(wholes.GROUP_NORM, weight, bias, groups=2)
+    check(wholes.GROUP_NORM, None, bias, groups=1)
+    check(wholes.BATCH_NORM, weight, None)
+
+
+def test_norms_of_numbers_that_are_nearly_too_large() -> None:
+    x = np.full((4, 300), 3e38, np.float32)
+    found = nn.layer_norm(dc.asarray(x), epsilon=1.0).get()
+    assert np.abs(found).max() == 0
 
 
 def test_operands_that_lie_otherwise() -> None:

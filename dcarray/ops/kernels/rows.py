@@ -29,21 +29,14 @@ from ...kernel.language import (
     is_single,
     largest,
     log,
-    sqrt,
-    truncate_remainder,
 )
-from ...kernel.parse import parse
-from ...kernel.rewrite import simplify
-from ...kernel.verify import verify
 from ..fast.coefficients import EXP_DOUBLE, EXP_SINGLE
 from ..fast.exponential import reduced
 from ..fast.parts import pattern, polynomial
-from .parts import INT64
 from .searching import array, built
 
 __all__ = [
     "PART",
-    "norm_kernel",
     "slopes_kernel",
     "softmax_kernel",
 ]
@@ -159,90 +152,3 @@ def slopes_kernel(dtype: DType) -> nodes.Kernel:
 
     own, given = array(dtype, True), array(dtype)
     return built(slopes, own, own, given, given, numbers=3)
-
-
-@cache
-def norm_kernel(
-    dtype: DType, centred: bool, weighted: bool, biased: bool, single: bool
-) -> nodes.Kernel:
-    """Rows divided by the root of their mean square and ``epsilon``, after their mean
-    was subtracted if they are ``centred``.
-
-    A row is made of runs of elements that lie together.  Parameters are the elements,
-    weights and bias (any array where there is none), the result, and: how many rows
-    there are and a group has; how many runs a row has, how long they are, and from one
-    row and from one run to the next; and ``epsilon``.  If a row is a ``single`` run,
-    each of its elements has a weight.  Else each run has one: there are as many as the
-    next number says, and their places, counted round, are so far from one row and from
-    one run to the next as the two after that.
-    """
-    number = dtype.type
-
-    def norm(
-        x: Scalar,
-        weight: Scalar,
-        bias: Scalar,
-        out: Scalar,
-        rows: Scalar,
-        each: Scalar,
-        runs: Scalar,
-        length: Scalar,
-        row_step: Scalar,
-        run_step: Scalar,
-        weights: Scalar,
-        weight_row: Scalar,
-        weight_run: Scalar,
-        epsilon: Scalar,
-    ) -> None:
-        start = global_id(0) * each
-        for row in range(start, min(start + each, rows)):
-            high = number(0)
-            low = number(0)
-            if centred:
-                # Distances from some element keep the digits of a small deviation.
-                some = x[row * row_step]
-                total = np.float64(0)
-                for run in range(runs):
-                    base = row * row_step + run * run_step
-                    last = base + length
-                    for begin in range(base, last, PART):
-                        part = number(0)
-                        for i in range(begin, min(begin + PART, last)):
-                            part = accumulate(part, x[i] - some)
-                        total = total + np.float64(part)
-                mean = np.float64(some) + total / (runs * length)
-                high = number(mean)
-                low = number(mean - np.float64(high))
-            squares = np.float64(0)
-            for run in range(runs):
-                base = row * row_step + run * run_step
-                last = base + length
-                for begin in range(base, last, PART):
-                    part = number(0)
-                    for i in range(begin, min(begin + PART, last)):
-                        apart = (x[i] - high) - low if centred else x[i]
-                        part = accumulate(part, apart * apart)
-                    squares = squares + np.float64(part)
-            factor = number(1 / sqrt(squares / (runs * length) + epsilon))
-            if single:
-                base = row * row_step
-                for i in range(length):
-                    apart = x[base + i]
-                    found = ((apart - high) - low if centred else apart) * factor
-                    found = found * weight[i] if weighted else found
-                    out[base + i] = found + bias[i] if biased else found
-            else:
-                place = row * weight_row
-                for run in range(runs):
-                    own = truncate_remainder(place, weights)
-                    slope = factor * weight[own] if weighted else factor
-                    shift = bias[own] if biased else number(0)
-                    place = place + weight_run
-                    base = row * row_step + run * run_step
-                    for i in range(base, base + length):
-                        apart = (x[i] - high) - low if centred else x[i]
-                        out[i] = apart * slope + shift
-
-    given = array(dtype)
-    arrays = [given, given, given, array(dtype, True)]
-    return simplify(verify(parse(norm, [*arrays, *[INT64] * 9, FLOAT64])))

@@ -5,8 +5,8 @@ the machine code of `micro` (`squares` needs fewer of them), or `linewise` with 
 `lines` where a group has few channels; for other numbers matrices of windows, which
 `columns` lays out for BLAS (kept to one thread meanwhile by `blas`), or `taps`, which
 does without them.  `planes` cuts what treats every plane for itself, `norms` has
-softmax and norms, and `scores` attention: in blocks, by the machine code of `attending`
-or by BLAS.
+softmax and norms (by `moments`), and `scores` attention: in blocks, by the machine code
+of `attending` or by BLAS.  `writing` helps to write machine code.
 """
 
 from __future__ import annotations

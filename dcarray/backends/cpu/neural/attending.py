@@ -123,10 +123,6 @@ class _Attend(Text):
             for address in self.line(base, f"%{name}"):
                 self.store(value, address)
 
-    def smaller(self, one: str, other: str) -> str:
-        less = self.let(f"icmp slt i64 {one}, {other}")
-        return self.let(f"select i1 {less}, i64 {one}, i64 {other}")
-
     # ---------------------------------------------------------------------------- tiles
     def _tiles(self, name: str) -> None:
         """Products of places in x with rows of lanes: stored as ``scores``, or as

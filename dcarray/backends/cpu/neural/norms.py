@@ -1,25 +1,26 @@
 """Softmax and norms on the CPU: each row once from memory, rows on all threads.
 
-The kernels are those of `ops.kernels.rows`.  Where there is no machine code, NumPy
-computes the same in double precision.
+The kernel of softmax is that of `ops.kernels.rows`, norms are those of `moments`.
+Where there is no machine code, NumPy computes the same in double precision.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ....kernel.nodes import Kernel
 from ....ops import wholes
-from ....ops.kernels.rows import norm_kernel, softmax_kernel
+from ....ops.kernels.rows import softmax_kernel
 from ....ops.spec import Op
-from ..engine import engine
+from ..engine import data_address, engine
 from ..kernels import run_pieces
-from ..threads import available_threads
+from ..threads import available_threads, run_slices
 from ..wholes.radix import rented
+from .moments import norm_code
 
 __all__ = ["FUNCTIONS", "pieces_of"]
 
@@ -37,22 +38,16 @@ def pieces_of(rows: int, elements: int) -> tuple[int, int]:
     return -(-rows // each), each
 
 
-def _run(
-    kernel: Kernel, x: HostArray, arrays: Sequence[HostArray], rows: int, *numbers: Any
-) -> HostArray | None:
-    """The result of a kernel, or None where there is no machine code for it."""
+def _softmax(x: HostArray, logarithm: bool) -> HostArray | None:
     machine = engine()
     if machine is None or not machine.has_fused:
         return None
-    found = rented(x.size, x.dtype).reshape(x.shape)
-    pieces, each = pieces_of(rows, x.size)
-    done = run_pieces(kernel, pieces, (*arrays, found, rows, each, *numbers))
-    return found if done else None
-
-
-def _softmax(x: HostArray, logarithm: bool) -> HostArray | None:
     kernel = softmax_kernel(x.dtype, logarithm)
-    return _run(kernel, x, (x,), x.size // x.shape[-1], x.shape[-1])
+    found = rented(x.size, x.dtype).reshape(x.shape)
+    rows = x.size // x.shape[-1]
+    pieces, each = pieces_of(rows, x.size)
+    done = run_pieces(kernel, pieces, (x, found, rows, each, x.shape[-1]))
+    return found if done else None
 
 
 def _norm(
@@ -62,11 +57,26 @@ def _norm(
     centred: bool,
     single: bool,
     rows: int,
-    *numbers: Any,
+    sizes: tuple[int, ...],
+    epsilon: float,
 ) -> HostArray | None:
-    given = [None if y is None else np.ascontiguousarray(y) for y in (weight, bias)]
-    kernel = norm_kernel(x.dtype, centred, weight is not None, bias is not None, single)
-    return _run(kernel, x, (x, *[x if y is None else y for y in given]), rows, *numbers)
+    """The result of machine code (``sizes`` are those of its words), or None where
+    there is none."""
+    given = (weight is not None, bias is not None)
+    code = norm_code(x.dtype, centred, *given, single)
+    if code is None:
+        return None
+    found = rented(x.size, x.dtype).reshape(x.shape)
+    arrays = [x if y is None else np.ascontiguousarray(y) for y in (weight, bias)]
+    addresses = [data_address(y) for y in (x, *arrays, found)]
+    pieces, each = pieces_of(rows, x.size)
+
+    def run(piece: int) -> None:
+        own = (piece * each, min(rows, piece * each + each))
+        code(struct.pack("=13qd", *addresses, *own, *sizes, epsilon))
+
+    run_slices(run, pieces, available_threads())
+    return found
 
 
 def _along_last(
@@ -79,7 +89,7 @@ def _along_last(
     length = x.shape[-1]
     sizes = (1, length, length, 0, 1, 0, 0)
     rows = x.size // length
-    return _norm(x, weight, bias, centred, True, rows, *sizes, epsilon)
+    return _norm(x, weight, bias, centred, True, rows, sizes, epsilon)
 
 
 def _layer_norm(
@@ -110,7 +120,7 @@ def _group_norm(
     runs = channels // groups
     sizes = (runs, positions, runs * positions, positions, channels, runs, 1)
     rows = x.shape[0] * groups
-    return _norm(x, weight, bias, True, False, rows, *sizes, epsilon)
+    return _norm(x, weight, bias, True, False, rows, sizes, epsilon)
 
 
 def _batch_norm(
@@ -122,7 +132,7 @@ def _batch_norm(
 ) -> HostArray | None:
     channels, positions = x.shape[1], math.prod(x.shape[2:])
     sizes = (x.shape[0], positions, positions, channels * positions, channels, 1, 0)
-    return _norm(x, weight, bias, True, False, channels, *sizes, epsilon)
+    return _norm(x, weight, bias, True, False, channels, sizes, epsilon)
 
 
 def _called(op: Op, function: Callable[..., HostArray | None]) -> Callable[..., Any]:

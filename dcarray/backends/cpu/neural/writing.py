@@ -63,13 +63,14 @@ class Text:
         count: str | int,
         step: str | int = 1,
         carried: Mapping[str, tuple[str, str]] | None = None,
+        begin: str = "0",
     ) -> Iterator[None]:
-        """A loop with a counter ``%name``.
+        """A loop with a counter ``%name``, from ``begin`` to ``count``.
 
         ``carried`` are other values, of a type and with a first value each, for which
         the body gives the next one, ``%value.next``.
         """
-        values = {name: ("i64", "0"), **(carried or {})}
+        values = {name: ("i64", begin), **(carried or {})}
         self.lines += [f"br label %{name}.loop", f"{name}.loop:"]
         for own, (kind, first) in values.items():
             ways = f"[ {first}, %{self._block} ], [ %{own}.next, %{name}.end ]"
@@ -126,6 +127,10 @@ class Text:
 
     def times(self, one: str, other: str | int) -> str:
         return self.let(f"mul i64 {one}, {other}")
+
+    def smaller(self, one: str, other: str) -> str:
+        less = self.let(f"icmp slt i64 {one}, {other}")
+        return self.let(f"select i1 {less}, i64 {one}, i64 {other}")
 
     def load(self, address: str, kind: str | None = None) -> str:
         kind = kind or self.vector
