@@ -88,7 +88,9 @@ def narrowed(x: Any, like: Any) -> Any:
     return x if x.dtype == dtype else x.astype(dtype)
 
 
-def by_row(op: Op, x: Any, axes: Any, *others: Any, **options: Any) -> Any:
+def by_row(
+    op: Op, x: Any, axes: Any, *others: Any, alike: Sequence[Any] = (), **options: Any
+) -> Any:
     """An operation of `ops.wholes` along the last axis of an array, where its device
     has a kernel for it; None where it is to be made of others.
 
@@ -100,6 +102,8 @@ def by_row(op: Op, x: Any, axes: Any, *others: Any, **options: Any) -> Any:
         The last one alone is what such kernels do.
     *others : DeviceArray or None
         Further operands, as long as a row.
+    alike : sequence of DeviceArray
+        Those before them, of the shape of x.
     """
     if not x.ndim or axes not in (-1, x.ndim - 1, (-1,), (x.ndim - 1,)):
         return None
@@ -110,29 +114,39 @@ def by_row(op: Op, x: Any, axes: Any, *others: Any, **options: Any) -> Any:
         fits = length <= MOST and (length >= LEAST or x.size <= FEW * length)
     if not fits or any(y is not None and y.shape != (length,) for y in others):
         return None
-    return _whole(op, x, *others, **options)
+    return _whole(op, x, alike, others, options)
 
 
-def by_channel(op: Op, x: Any, *others: Any, **options: Any) -> Any:
+def by_channel(
+    op: Op, x: Any, *others: Any, alike: Sequence[Any] = (), **options: Any
+) -> Any:
     """As `by_row`, for an operation on the channels of (batch, channels, \\*positions);
     further operands have a number for each channel."""
     if math.prod(x.shape[2:]) < PLANE:
         return None
     if any(y is not None and y.shape != x.shape[1:2] for y in others):
         return None
-    return _whole(op, x, *others, **options)
+    return _whole(op, x, alike, others, options)
 
 
-def _whole(op: Op, x: Any, *others: Any, **options: Any) -> Any:
+def _whole(
+    op: Op,
+    x: Any,
+    alike: Sequence[Any],
+    others: Sequence[Any],
+    options: dict[str, Any],
+) -> Any:
     """An operation in one piece, if all devices that come into question can do it."""
     if x.dtype.char not in "efd" or not x.size:
         return None
-    if any(y is not None and y.dtype != x.dtype for y in others):
+    if any(y.shape != x.shape for y in alike):
+        return None
+    if any(y is not None and y.dtype != x.dtype for y in (*alike, *others)):
         return None
     for label in route.candidates(x._device):
         if label != "cpu" and op.name not in backend_for(label).native:
             return None
-    operands = [x, *others]
+    operands = [x, *alike, *others]
     while operands[-1] is None:
         operands.pop()
     return calls.library(DeviceArray, op, operands, **options)

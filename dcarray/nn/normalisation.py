@@ -15,7 +15,15 @@ from ..api.conversion import as_array
 from ..api.coverage import native
 from ..api.elementwise import sqrt
 from ..array.repeated import repeated
-from ..ops.wholes import BATCH_NORM, GROUP_NORM, LAYER_NORM, RMS_NORM
+from ..ops.wholes import (
+    BATCH_NORM,
+    BATCH_NORM_GRADIENT,
+    GROUP_NORM,
+    GROUP_NORM_GRADIENT,
+    LAYER_NORM,
+    LAYER_NORM_GRADIENT,
+    RMS_NORM,
+)
 from .composing import by_channel, by_row, narrowed
 from .norms import Norm, wide
 from .windows import needs
@@ -135,7 +143,18 @@ def batch_norm_gradient(
     x, mean, variance, weight, epsilon, axis
         As they were given to `batch_norm`.
     """
-    norm = _by_channel("batch_norm_gradient", x, axis)
+    given, back = as_array(x), as_array(gradient)
+    if mean is None and variance is None and axis == 1:
+        found = by_channel(
+            BATCH_NORM_GRADIENT,
+            given,
+            *_arrays(weight),
+            alike=(back,),
+            epsilon=float(epsilon),
+        )
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+    norm = _by_channel("batch_norm_gradient", given, axis)
     g = norm.gradient_of(gradient)
     normal, factor = _by_statistics(norm, mean, variance, epsilon)
     if mean is None:
@@ -216,9 +235,13 @@ def layer_norm_gradient(
     x, weight, epsilon, axis
         As they were given to `layer_norm`.
     """
-    return _centred_gradient(
-        _within("layer_norm_gradient", x, axis), gradient, weight, epsilon
-    )
+    given, back = as_array(x), as_array(gradient)
+    options: dict[str, Any] = {"alike": (back,), "epsilon": float(epsilon)}
+    found = by_row(LAYER_NORM_GRADIENT, given, axis, *_arrays(weight), **options)
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    norm = _within("layer_norm_gradient", given, axis)
+    return _centred_gradient(norm, back, weight, epsilon)
 
 
 def _centred_gradient(
@@ -376,7 +399,7 @@ def group_norm(
     """
     given = as_array(x)
     if layout == "NCHW" and given.ndim > 2 and groups >= 1:
-        options = {"groups": groups, "epsilon": float(epsilon)}
+        options: dict[str, Any] = {"groups": groups, "epsilon": float(epsilon)}
         if given.shape[1] % groups == 0:
             found = by_channel(GROUP_NORM, given, *_arrays(weight, bias), **options)
             if found is not None:
@@ -406,6 +429,14 @@ def group_norm_gradient(
     x, groups, weight, epsilon, layout
         As they were given to `group_norm`.
     """
-    return _centred_gradient(
-        _in_groups("group_norm_gradient", x, groups, layout), gradient, weight, epsilon
-    )
+    given, back = as_array(x), as_array(gradient)
+    if layout == "NCHW" and given.ndim > 2 and groups >= 1:
+        options: dict[str, Any] = {"groups": groups, "epsilon": float(epsilon)}
+        if given.shape[1] % groups == 0:
+            op = GROUP_NORM_GRADIENT
+            parameters = _arrays(weight)
+            found = by_channel(op, given, *parameters, alike=(back,), **options)
+            if found is not None:
+                return found  # type: ignore[no-any-return]
+    norm = _in_groups("group_norm_gradient", given, groups, layout)
+    return _centred_gradient(norm, back, weight, epsilon)

@@ -14,8 +14,11 @@ from .spec import Kind, Op
 
 __all__ = [
     "BATCH_NORM",
+    "BATCH_NORM_GRADIENT",
     "GROUP_NORM",
+    "GROUP_NORM_GRADIENT",
     "LAYER_NORM",
+    "LAYER_NORM_GRADIENT",
     "LOG_SOFTMAX",
     "MEAN",
     "RMS_NORM",
@@ -119,6 +122,52 @@ def _divided(x: NDArray, epsilon: float) -> NDArray:
     return found
 
 
+def _norm_gradient(
+    x: NDArray, g: NDArray, axes: tuple[int, ...], epsilon: float
+) -> tuple[NDArray, NDArray]:
+    """The gradient in x where means are made along axes, and the normal numbers."""
+    apart = x - x.mean(axes, keepdims=True)
+    square = (apart * apart).mean(axes, keepdims=True)
+    factor = 1 / np.sqrt(square + x.dtype.type(epsilon))
+    normal = apart * factor
+    less = g.mean(axes, keepdims=True) + normal * (g * normal).mean(axes, keepdims=True)
+    return (g - less) * factor, normal
+
+
+def _layer_norm_gradient(
+    x: NDArray, gradient: NDArray, weights: NDArray | None = None, *, epsilon: float
+) -> tuple[NDArray, NDArray, NDArray]:
+    """The gradients in x, weights and bias."""
+    g = _scaled(gradient, weights, None)
+    found, normal = _norm_gradient(x, g, (-1,), epsilon)
+    others = tuple(range(x.ndim - 1))
+    return found, (gradient * normal).sum(others), gradient.sum(others)
+
+
+def _batch_norm_gradient(
+    x: NDArray, gradient: NDArray, weights: NDArray | None = None, *, epsilon: float
+) -> tuple[NDArray, NDArray, NDArray]:
+    axes = (0, *range(2, x.ndim))
+    g = _scaled(gradient, _by_channel(weights, x.ndim), None)
+    found, normal = _norm_gradient(x, g, axes, epsilon)
+    return found, (gradient * normal).sum(axes), gradient.sum(axes)
+
+
+def _group_norm_gradient(
+    x: NDArray,
+    gradient: NDArray,
+    weights: NDArray | None = None,
+    *,
+    groups: int,
+    epsilon: float,
+) -> tuple[NDArray, NDArray, NDArray]:
+    axes, shape = (0, *range(2, x.ndim)), (x.shape[0], groups, -1)
+    g = _scaled(gradient, _by_channel(weights, x.ndim), None)
+    rows = _norm_gradient(x.reshape(shape), g.reshape(shape), (-1,), epsilon)
+    found, normal = [y.reshape(x.shape) for y in rows]
+    return found, (gradient * normal).sum(axes), gradient.sum(axes)
+
+
 MEAN = Op("mean", Kind.STATISTIC, _mean)
 VARIANCE = Op("variance", Kind.STATISTIC, _variance)
 SOFTMAX = Op("nn.softmax", Kind.STATISTIC, _softmax)
@@ -127,3 +176,12 @@ BATCH_NORM = Op("nn.batch_norm", Kind.STATISTIC, _batch_norm)
 GROUP_NORM = Op("nn.group_norm", Kind.STATISTIC, _group_norm)
 LAYER_NORM = Op("nn.layer_norm", Kind.STATISTIC, _layer_norm)
 RMS_NORM = Op("nn.rms_norm", Kind.STATISTIC, _rms_norm)
+BATCH_NORM_GRADIENT = Op(
+    "nn.batch_norm_gradient", Kind.STATISTIC, _batch_norm_gradient, 2, 3
+)
+GROUP_NORM_GRADIENT = Op(
+    "nn.group_norm_gradient", Kind.STATISTIC, _group_norm_gradient, 2, 3
+)
+LAYER_NORM_GRADIENT = Op(
+    "nn.layer_norm_gradient", Kind.STATISTIC, _layer_norm_gradient, 2, 3
+)

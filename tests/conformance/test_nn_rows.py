@@ -90,7 +90,7 @@ def test_threads_and_engines_agree(name: str) -> None:
     assert np.allclose(alone, other, 2e-6, 2e-6)
 
 
-LENGTHS = (1, 3, 7, 8, 15, 16, 17, 33, 63, 65, 130, 511, 513, 530, 1100)
+LENGTHS = (1, 3, 7, 8, 15, 16, 17, 33, 63, 65, 130, 511, 2047, 2049, 2070, 4200)
 
 
 @pytest.mark.parametrize("wide", [True, False])
@@ -120,6 +120,73 @@ def test_norms_of_any_length(
     check(wholes.GROUP_NORM, weight, bias, groups=2)
     check(wholes.GROUP_NORM, None, bias, groups=1)
     check(wholes.BATCH_NORM, weight, None)
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_gradients_of_norms_of_any_length(
+    length: int, dtype: str, wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not wide:
+        monkeypatch.setattr(Engine, "has_wide", False)
+    x, g = numbers(2, 40, 4, length, dtype=dtype)
+    x += 3
+    digits = np.finfo(dtype).eps
+
+    def check(op: Op, weight: Any, **options: Any) -> None:
+        given = (x, g, weight)
+        wide = [None if y is None else y.astype(np.float64) for y in given]
+        want = op.numpy(*wide, epsilon=0.01, **options)  # type: ignore[operator]
+        found = FUNCTIONS[op](*given, epsilon=0.01, **options)
+        for ours, theirs in zip(found, want, strict=True):
+            assert ours.dtype == dtype and ours.shape == theirs.shape
+            limit = 100 * digits * max(1, abs(theirs).max())
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=limit)
+
+    for weight in (numbers(length, dtype=dtype), None):
+        check(wholes.LAYER_NORM_GRADIENT, weight)
+    for weight in (numbers(4, dtype=dtype), None):
+        check(wholes.GROUP_NORM_GRADIENT, weight, groups=2)
+        check(wholes.GROUP_NORM_GRADIENT, weight, groups=4)
+        check(wholes.BATCH_NORM_GRADIENT, weight)
+
+
+def slopes_of(name: str, x: Any, g: Any, weight: Any) -> list[Any]:
+    function = getattr(nn, f"{name}_gradient")
+    more = (2,) if name == "group_norm" else ()
+    given = [dc.asarray(y) for y in (g, x)]
+    return [y.get() for y in function(*given, *more, weight=weight)]
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "group_norm", "batch_norm"])
+def test_gradients_of_norms_do_not_depend_on_threads(name: str) -> None:
+    x, g = numbers(2, 50, 4, 300)
+    weight = numbers(300 if name == "layer_norm" else 4)
+    with dc.config(threads=1):
+        alone = slopes_of(name, x, g, weight)
+    with dc.config(threads=3):
+        together = slopes_of(name, x, g, weight)
+    with dc.config(engine="interpreter"):
+        other = slopes_of(name, x, g, weight)
+    for one, two, three in zip(alone, together, other, strict=True):
+        assert np.array_equal(one, two)
+        assert np.allclose(one, three, 1e-5, 1e-5 * abs(three).max())
+
+
+def test_gradients_of_norms_take_what_fits() -> None:
+    x, g = numbers(2, 6, 4, 100)
+    with pytest.raises(ValueError, match="gradient of shape"):
+        nn.layer_norm_gradient(g[:3], x)
+    with pytest.raises(ValueError, match="weight has shape"):
+        nn.group_norm_gradient(g, x, 2, numbers(3))
+    lying = dc.asarray(g.copy().transpose(2, 0, 1)).transpose(1, 2, 0)
+    for one, other in zip(
+        nn.batch_norm_gradient(lying, x[:, ::-1][:, ::-1]),
+        nn.batch_norm_gradient(g, x),
+        strict=True,
+    ):
+        assert np.array_equal(one.get(), other.get())
 
 
 def test_norms_of_numbers_that_are_nearly_too_large() -> None:

@@ -21,10 +21,10 @@ from ..engine import engine
 from .micro import words
 from .writing import Text
 
-__all__ = ["norm_code", "norm_text"]
+__all__ = ["FIELDS", "PART", "NormText", "Values", "norm_code", "norm_text"]
 
-PART = 512
-"""Elements of a part."""
+PART = 2048
+"""Elements of a part, which may be of two arrays."""
 
 TURNS = 4
 """Vectors at a time, whose sums do not wait for each other."""
@@ -84,10 +84,15 @@ def norm_text(
     round, are so far from one row and from one run to the next as the two after that.
     The last word is ``epsilon``.
     """
-    return str(_Norm(number, nbytes, centred, weighted, biased, single))
+    return str(NormText(number, nbytes, centred, weighted, biased, single))
 
 
-class _Norm(Text):
+class NormText(Text):
+    """See `norm_text`."""
+
+    name = "dcarray_norm"
+    fields = FIELDS
+
     def __init__(
         self,
         number: str,
@@ -103,11 +108,12 @@ class _Norm(Text):
         self.biased = biased
         self.single = single
         self.zero = self.all_of(-0.0)
+        self.middle: tuple[str, ...] = ()
         self.wide = f"<{self.length} x double>"
-        with self.function("void @dcarray_norm(ptr %words)"):
-            self.lines += words(FIELDS)
+        with self.function(f"void @{self.name}(ptr %words)"):
+            self.lines += words(self.fields)
             with self.loop("row", "%stop", begin="%start"):
-                self._row()
+                self.row()
         self.lines += [
             "declare double @llvm.sqrt.f64(double)",
             "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
@@ -169,29 +175,29 @@ class _Norm(Text):
     def sums(
         self,
         name: str,
-        here: str,
+        here: Values,
         count: str,
-        nothing: str,
-        add: Callable[[str, Values], Values],
+        nothing: Values,
+        add: Callable[[Values, Values], Values],
         many: int,
-        ahead: bool,
+        ahead: bool = False,
     ) -> Values:
-        """Sums over some elements: ``add`` gives them with a vector more.  ``nothing``
-        is a vector of elements that add none."""
+        """Sums over some elements of arrays: ``add`` gives them with a vector of each
+        more.  ``nothing`` are vectors of elements that add none."""
         block = TURNS * self.length
         most = self.let(f"and i64 {count}, {-block}")
         names = [f"{name}.{turn}.{i}" for turn in range(TURNS) for i in range(many)]
         carried = dict.fromkeys(names, (self.vector, self.zero))
         with self.loop(name, most, block, carried):
-            start = self.element(here, f"%{name}")
+            starts = [self.element(base, f"%{name}") for base in here]
             for turn in range(TURNS):
-                address = self.at(start, turn * self.length * self.size)
+                places = [self.at(s, turn * self.length * self.size) for s in starts]
                 if ahead:
-                    far = self.at(address, AHEAD)
-                    given = f"ptr {far}, i32 0, i32 3, i32 1"
-                    self.lines.append(f"call void @llvm.prefetch.p0({given})")
+                    for place in places:
+                        far = f"ptr {self.at(place, AHEAD)}, i32 0, i32 3, i32 1"
+                        self.lines.append(f"call void @llvm.prefetch.p0({far})")
                 own = names[turn * many : (turn + 1) * many]
-                found = add(self.load(address), [f"%{one}" for one in own])
+                found = add([self.load(at) for at in places], [f"%{n}" for n in own])
                 for value, one in zip(found, own):
                     self.named(value, f"%{one}.next", self.vector)
         sums = []
@@ -202,10 +208,7 @@ class _Norm(Text):
             sums.append(value)
         whole, back, single = self.tails(count)
         last = self.let(f"sub i64 {count}, {self.length}")
-        lanes = ", ".join([f"i64 {i}" for i in range(self.length)])
-        index, bits = f"<{self.length} x i64>", f"<{self.length} x i1>"
-        again = self.spread(self.let(f"sub i64 {whole}, {last}"), "i64")
-        new = self.let(f"icmp sge {index} <{lanes}>, {again}")
+        new = self.since(self.let(f"sub i64 {whole}, {last}"))
         for tag, first, stop, step in (
             ("whole", most, whole, self.length),
             ("back", "0", back, 1),
@@ -214,57 +217,63 @@ class _Norm(Text):
             own = [f"{name}.{tag}.{i}" for i in range(many)]
             carried = {one: (self.vector, value) for one, value in zip(own, sums)}
             with self.loop(f"{name}.{tag}", stop, step, carried, first):
-                if tag == "whole":
-                    x = self.load(self.element(here, f"%{name}.{tag}"))
-                elif tag == "back":
-                    x = self.load(self.element(here, last))
-                    ways = f"{self.vector} {x}, {self.vector} {nothing}"
-                    x = self.let(f"select {bits} {new}, {ways}")
-                else:
-                    x = self.load(self.element(here, f"%{name}.{tag}"), self.number)
-                    ways = f"{self.vector} {nothing}, {self.number} {x}, i32 0"
-                    x = self.let(f"insertelement {ways}")
-                found = add(x, [f"%{one}" for one in own])
+                index = last if tag == "back" else f"%{name}.{tag}"
+                given = []
+                for base, none in zip(here, nothing):
+                    address = self.element(base, index)
+                    if tag == "one":
+                        x = self.load(address, self.number)
+                        ways = f"{self.vector} {none}, {self.number} {x}, i32 0"
+                        given.append(self.let(f"insertelement {ways}"))
+                    else:
+                        x = self.load(address)
+                        given.append(self.select(new, x, none) if tag == "back" else x)
+                found = add(given, [f"%{one}" for one in own])
                 for value, one in zip(found, own):
                     self.named(value, f"%{one}.next", self.vector)
             sums = [f"%{one}" for one in own]
         return sums
 
+    def since(self, first: str) -> str:
+        """Which lanes are not before one of them."""
+        lanes = ", ".join([f"i64 {i}" for i in range(self.length)])
+        begun = self.spread(first, "i64")
+        return self.let(f"icmp sge <{self.length} x i64> <{lanes}>, {begun}")
+
     def part(self, here: str, count: str) -> tuple[str, str]:
         """The mean of a part, and the sum of the squares of its deviations from it."""
         if not self.centred:
-            (squares,) = self.sums("s", here, count, self.zero, self.squares, 1, True)
+            given = ([here], count, [self.zero])
+            (squares,) = self.sums("s", *given, self.squares, 1, True)
             return "0.0", self.total(squares)
         number = self.counted(count)
         # Distances from some element are sums that stay finite.
         some = self.load(here, self.number)
         some_all = self.spread(some)
 
-        def distances(x: str, sums: Values) -> Values:
-            return self.added(self.apply("fsub", x, some_all), sums)
+        def distances(x: Values, sums: Values) -> Values:
+            return [self.apply("fadd", sums[0], self.apply("fsub", x[0], some_all))]
 
-        (sums,) = self.sums("a", here, count, some_all, distances, 1, False)
+        (sums,) = self.sums("a", [here], count, [some_all], distances, 1)
         far = self.real("fdiv", self.total(sums), number)
         near = self.rounded(self.real("fadd", self.widened(some), far))
         near_all = self.spread(near)
 
-        def deviations(x: str, sums: Values) -> Values:
-            apart = self.apply("fsub", x, near_all)
-            return [self.added(apart, sums[:1])[0], self.squares(apart, sums[1:])[0]]
+        def deviations(x: Values, sums: Values) -> Values:
+            apart = self.apply("fsub", x[0], near_all)
+            added = self.apply("fadd", sums[0], apart)
+            return [added, *self.squares([apart], sums[1:])]
 
-        off, squares = self.sums("s", here, count, near_all, deviations, 2, True)
+        off, squares = self.sums("s", [here], count, [near_all], deviations, 2, True)
         whole = self.total(off)
         more = self.real("fdiv", whole, number)
         less = self.real("fsub", self.total(squares), self.real("fmul", whole, more))
         return self.real("fadd", self.widened(near), more), less
 
-    def added(self, x: str, sums: Values) -> Values:
-        return [self.apply("fadd", sums[0], x)]
+    def squares(self, x: Values, sums: Values) -> Values:
+        return [self.fma(x[0], x[0], sums[0])]
 
-    def squares(self, x: str, sums: Values) -> Values:
-        return [self.fma(x, x, sums[0])]
-
-    def _moments(self) -> tuple[str, str]:
+    def moments(self) -> tuple[str, str]:
         """The mean of a row and its variance, or, if not centred, 0 and mean square."""
         kept = ("many", "mean", "square")
         before = dict.fromkeys(kept, ("double", "0.0"))
@@ -294,22 +303,35 @@ class _Norm(Text):
         return "%mean", self.real("fdiv", "%square", "%many")
 
     # --------------------------------------------------------------------------- result
-    def _row(self) -> None:
-        mean, square = self._moments()
+    def factors(self) -> str:
+        """What a row is divided by, as a factor; `distance` knows its mean."""
+        mean, square = self.moments()
         whole = self.real("fadd", square, "%epsilon")
         root = self.let(f"call double @llvm.sqrt.f64(double {whole})")
-        factor = self.rounded(self.real("fdiv", "1.0", root))
         high = self.rounded(mean)
         low = self.rounded(self.real("fsub", mean, self.widened(high)))
-        high_all, low_all = self.spread(high), self.spread(low)
+        self.middle = (self.spread(high), self.spread(low))
+        return self.spread(self.rounded(self.real("fdiv", "1.0", root)))
+
+    def distance(self, x: str) -> str:
+        """From the mean, if that is subtracted."""
+        if self.centred:
+            for part in self.middle:
+                x = self.apply("fsub", x, part)
+        return x
+
+    def place(self, run: str) -> str:
+        """Which weight a run has."""
+        by_row = self.times("%row", "%weight.row")
+        by_run = self.times(run, "%weight.run")
+        return self.let(f"srem i64 {self.let(f'add i64 {by_row}, {by_run}')}, %weights")
+
+    def row(self) -> None:
+        factor = self.factors()
         with self.loop("to", "%runs"):
-            slope, shift = self.spread(factor), None
+            slope, shift = factor, None
             if not self.single:
-                place = self.let(
-                    f"add i64 {self.times('%row', '%weight.row')}, "
-                    f"{self.times('%to', '%weight.run')}"
-                )
-                own = self.let(f"srem i64 {place}, %weights")
+                own = self.place("%to")
                 if self.weighted:
                     one = self.load(self.element("%weight", own), self.number)
                     slope = self.apply("fmul", slope, self.spread(one))
@@ -325,10 +347,7 @@ class _Norm(Text):
                         return self.spread(self.load(address, self.number))
                     return self.load(address)
 
-                x = given(source)
-                if self.centred:
-                    x = self.apply("fsub", x, high_all)
-                    x = self.apply("fsub", x, low_all)
+                x = self.distance(given(source))
                 bias = given("%bias") if self.single and self.biased else shift
                 if self.single and self.weighted:
                     x = self.apply("fmul", x, slope)
