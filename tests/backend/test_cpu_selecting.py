@@ -10,7 +10,7 @@ import pytest
 from dcarray.backends.cpu.wholes import counting, selecting
 from dcarray.config import config
 
-SIZES = (1 << 16, 70_001, 200_003)
+SIZES = (1 << 16, 70_001, 200_003, selecting.SHARED + 3)
 SHARES = (0.0, 1e-4, 0.5, 1.0)
 
 
