@@ -14,7 +14,7 @@ from ..backends.registry import AUTO, Device, common_device
 from ..config import current
 from ..layout import Layout, address_of
 from ..lazy import recover
-from .state import ArrayState
+from .state import ArrayState, of_host
 
 __all__ = ["MOST_ITEMS", "as_arrays", "call_numpy", "on_host", "own_array"]
 
@@ -183,7 +183,7 @@ def as_arrays(
     if isinstance(result, _generic):
         if current().scalars == "numpy":
             return result
-        return cls._of_host(np.asarray(result), device)
+        return _made(cls, np.asarray(result), device)
     if kind is tuple or kind is list:
         return kind([as_arrays(cls, x, given, foreign, device) for x in result])
     if isinstance(result, tuple) and hasattr(result, "_fields"):
@@ -219,7 +219,13 @@ def _as_array(
                 return cls._of_shared(result)
     if result.ndim == 0 and current().scalars == "numpy":
         return result[()]
-    return cls._of_host(result, device)
+    return _made(cls, result, device)
+
+
+def _made(cls: type[Array], result: np.ndarray[Any, Any], device: Device) -> Any:
+    if device.is_named:
+        return cls._of_host(result, device)
+    return of_host(cls, result, device)
 
 
 def _is_view(result: np.ndarray[Any, Any], host: np.ndarray[Any, Any]) -> bool:

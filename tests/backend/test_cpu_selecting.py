@@ -11,7 +11,7 @@ import dcarray as dc
 from dcarray.backends.cpu.wholes import counting, selecting, storing
 from dcarray.config import config
 
-SIZES = (1 << 16, 70_001, 200_003)
+SIZES = (1 << 16, 70_001, 200_003, selecting.SHARED + 3)
 SHARES = (0.0, 1e-4, 0.5, 1.0)
 
 

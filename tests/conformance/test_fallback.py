@@ -108,7 +108,7 @@ def test_creation_functions_kept_in_a_class_stay_functions() -> None:
         array = dc.array
 
     assert Model().array([1, 2]).tolist() == [1, 2]
-    assert repr(dc.array).startswith("<function array")
+    assert "function array at" in repr(dc.array)
 
 
 @pytest.mark.parametrize("name", ["reshape", "moveaxis", "zeros_like", "sum", "sort"])

@@ -37,6 +37,14 @@ HostArray = np.ndarray[Any, Any]
 LEAST = 1 << 16
 """Elements of a mask from which this pays."""
 
+SHARED = 1 << 19
+"""Elements of a mask from which threads share it: to wake one takes longer than to go
+through so few."""
+
+SPARSE = 128
+"""Of so many elements one at most is selected where NumPy guesses right, and is done
+first."""
+
 _PLAIN = (bool, int, float)
 
 MANY = 1 << 17
@@ -60,7 +68,8 @@ class _Mask:
     def __init__(self, mask: HostArray) -> None:
         self.bytes = mask.reshape(-1).view(np.uint8)
         self.count = len(self.bytes)
-        self.pieces, each = in_pieces(self.count)
+        alone = self.count < SHARED
+        self.pieces, each = (1, self.count) if alone else in_pieces(self.count)
         self.each = -(-each // rows.WORD) * rows.WORD
         self.begun = np.zeros(self.pieces + 1, np.int64)
         truths = self.bytes.view(np.bool)
@@ -88,8 +97,10 @@ def _is_mask(mask: Any) -> bool:
 
 
 def _selected(x: HostArray, mask: HostArray) -> HostArray | None:
-    """``x[mask]`` of a run and a mask of its size."""
+    """``x[mask]`` of a run and a mask of its size; None where NumPy is as fast."""
     found = _Mask(mask)
+    if found.selected * SPARSE < found.count:
+        return None
     kind = carrier(x.dtype)
     kernel = rows.select_kernel(kind, False)
     out = rented(found.selected, x.dtype)
