@@ -1,8 +1,10 @@
 """NPBench's programs on a GPU: ``python benchmarks/npbench_gpu.py --root CHECKOUT``.
 
 Each NumPy program of NPBench runs unmodified with dcarray in NumPy's place, and is
-compared with NPBench's own CuPy version of it: answers and times.  On a device without
-CuPy NumPy takes its place.  Presets are tried in the order of ``--presets``; the first
+compared with NPBench's own CuPy version of it: answers and times.  With ``--device
+auto`` dcarray chooses the place of each piece of work, and both have the inputs on the
+GPU when the clock starts.  On a machine or a device without CuPy NumPy takes its place.
+Presets are tried in the order of ``--presets``; the first
 that both can finish within ``--limit`` seconds a call counts.  Answers are the same
 if they are within NPBench's tolerance, or as near to NumPy's as CuPy's are.
 """
@@ -151,17 +153,23 @@ def limited(seconds: float) -> Iterator[None]:
 
 # ---------------------------------------------------------------------------- the sides
 def sides(device: str) -> tuple[Side, Side]:
-    """dcarray on a device, and CuPy, or NumPy if it is no CUDA device."""
+    """dcarray on a device, and CuPy, or NumPy if no CUDA device can be used."""
+    on_gpu = device.startswith("cuda") or (
+        device == "auto" and any(found.kind == "cuda" for found in dc.devices())
+    )
 
     def wait(arrays: Sequence[Any]) -> None:
         dc.evaluate(*[x for x in arrays if isinstance(x, dc.DeviceArray)])
         dc.synchronize()
 
     def mine(x: Any) -> Any:
-        return dc.asarray(x, device=device, copy=True) if hasattr(x, "dtype") else x
+        if not hasattr(x, "dtype"):
+            return x
+        made = dc.asarray(x, device=device, copy=True)
+        return made.prefetch("cuda:0") if on_gpu and device == "auto" else made
 
     own = Side("dcarray", "numpy", {"numpy": dc}, mine, wait)
-    if not device.startswith("cuda"):
+    if not on_gpu:
         peer = Side("NumPy", "numpy", {"numpy": np}, np.array, lambda arrays: None)
         return own, peer
     cupy = importlib.import_module("cupy")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dcarray.backends import registry
-from dcarray.backends.cuda import backend as cuda_backend, blas, driver
+from dcarray.backends.cuda import backend as cuda_backend, blas, driver, vectors
 from dcarray.backends.cuda.functions import Function
 from dcarray.kernel.interpret import interpret
 from dcarray.kernel.lower import lower
@@ -293,14 +293,16 @@ def installed() -> Iterator[Runtime]:
     entry = cuda_backend.launch_entry
     cuda_backend.launch_entry = lambda: 0  # a driver that is here knows none of this
     cuda_backend.CudaBackend.build = lambda self, text, kernel: _Interpreted(kernel)  # type: ignore[method-assign]
-    # There is no cuBLAS: the grid's own kernels multiply matrices.
+    # No cuBLAS, and no texts of CUDA's own: the grid's kernels multiply.
     blas.Blas.product = lambda *_: None  # type: ignore[method-assign]
+    dot, vectors.dot = vectors.dot, lambda *_: None
     try:
         yield made
     finally:
         cuda_backend.launch_entry = entry
         cuda_backend.CudaBackend.build = build  # type: ignore[method-assign]
         blas.Blas.product = product  # type: ignore[method-assign]
+        vectors.dot = dot
         registry.remove("cuda:0")
         for name, module in kept.items():
             if module is None:

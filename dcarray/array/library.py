@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from ..backends.cpu import extremes
 from ..backends.registry import Device
 from ..config import current
 from ..dtypes import is_recordable
-from ..lazy import route
+from ..lazy import joining, route
 from ..lazy.libraries import call_library
 from ..ops.reduction import ARGMAX, ARGMIN
 from ..ops.spec import Kind, Op
@@ -76,7 +77,11 @@ def _library(cls: type[Array], op: Op, /, *given: Any, **options: Any) -> Any:
     ):
         hosts = [as_host(x) for x in operands]
         named = {name: as_host(x) for name, x in options.items()}
-        return wrap(cls, oracle(op)(*hosts, **named), device)
+        began = time.perf_counter() if joining.may_join(device) else 0.0
+        found = oracle(op)(*hosts, **named)
+        if began:
+            joining.spent(time.perf_counter() - began)
+        return wrap(cls, found, device)
     reads = [
         x._read()
         if type(x) is cls

@@ -46,6 +46,7 @@ import numpy as np
 
 from ..backends.registry import common_device
 from ..config import limits
+from ..lazy.joining import may_join
 from ..lazy.route import auto_devices
 from ..ops.contraction import MATMUL
 from ..ops.elementwise import (
@@ -226,7 +227,7 @@ def _product(x: ArrayState, other: Any) -> Any:
     b = y._host
     if b is None or y._device is not x._device:
         return None
-    if a.size >= MATRIX and a.dtype.char not in "fdFD":
+    if a.size >= MATRIX and (a.dtype.char not in "fdFD" or may_join()):
         return None
     return wrapped(x, matmul(a, b))
 

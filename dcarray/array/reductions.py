@@ -203,7 +203,7 @@ def _given(dtype: Any, keepdims: Any, where: Any) -> dict[str, Any]:
 
 def _divided(total: ArrayState, count: float) -> Any:
     """A sum divided by a count, which NumPy takes for an integer of full width."""
-    host = total._array()
+    host = total._writable_array()
     divisor = np.intp(count) if float(count).is_integer() else np.float64(count)
     np.true_divide(host, divisor, out=host, casting="unsafe")
     return total

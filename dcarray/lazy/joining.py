@@ -33,7 +33,7 @@ class _Waiting:
     seconds = 0.0
 
 
-def may_join(device: Device) -> bool:
+def may_join(device: Device = AUTO) -> bool:
     """Whether the time of work on this label is of interest; costs next to nothing."""
     return device is AUTO and _Waiting.likely is not False
 

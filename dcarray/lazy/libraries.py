@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,6 +27,14 @@ from .running import view_on
 __all__ = ["call_library", "owned"]
 
 HostArray = np.ndarray[Any, Any]
+
+DENSE = 16
+"""Products of numbers that a library does in the time of one operation of a kernel."""
+
+_seen: set[tuple[str, str]] = set()
+"""Devices and operations whose library was called before, and so is loaded.  It grows
+no further than the tables of operations."""
+
 Result = tuple[Buffer, Layout, DType]
 
 
@@ -82,10 +89,15 @@ def call_library(
         if failure is not None:
             first, failure = failure, None
             raise first
+        launched = time.perf_counter()
         if backend.device == "cpu":
             results = _on_host(oracle, operands, options)
         else:
             results = _on_device(op, backend, operands, options)
+        if len(route.candidates(device)) > 1:
+            called = (backend.device, op.name)
+            route.measure(backend, work, launched, called not in _seen)
+            _seen.add(called)
 
     try:
         ran_on = recover.run(attempt, lambda: work, device)
@@ -108,14 +120,22 @@ def call_library(
 
 def _work(op: Op, reads: Sequence[Read]) -> route.Work:
     elements = sum([read.layout.size for read in reads])
-    # A matrix product of n × n numbers takes n operations for each; sorting and its
-    # kin take their logarithm.
     if op.kind is Kind.CONTRACTION:
-        operations = math.isqrt(elements) + 1
-    else:
+        operations = _products(reads) // (DENSE * max(elements, 1)) + 1
+    else:  # sorting and its kin take the logarithm
         operations = elements.bit_length() + 1
     buffers = [r.value.buffer for r in reads if r.value.buffer is not None]
     return route.Work(op.name, elements, operations, tuple(dict.fromkeys(buffers)), 0)
+
+
+def _products(reads: Sequence[Read]) -> int:
+    """How many products of two numbers a contraction of two arrays takes: for each
+    element of one, those of the other one that it meets."""
+    sizes = sorted([read.layout.size for read in reads])
+    if len(sizes) < 2:
+        return sizes[0] if sizes else 0
+    shared = max([1, *set(reads[0].layout.shape) & set(reads[1].layout.shape)])
+    return sizes[-1] * max(sizes[-2] // shared, 1)
 
 
 def _on_device(

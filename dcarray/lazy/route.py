@@ -7,6 +7,7 @@ rates are those that ``dcarray tune`` measured on this machine, or a backend's o
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ __all__ = [
     "candidates",
     "choose",
     "decide",
+    "far_home",
     "forget",
     "home_of",
     "learn",
@@ -36,6 +38,10 @@ __all__ = [
     "rates_of",
     "set_rule",
 ]
+
+FAR = 1 << 20
+"""Bytes of memory that stay on the device that alone has them: work on a small part of
+them goes there."""
 
 # Moving data must win by this factor over leaving it where it is.
 HYSTERESIS = 1.2
@@ -134,6 +140,23 @@ def home_of(values: Sequence[Value]) -> str:
                 return "auto"
             found = label
     return found if found in auto_devices else "auto"
+
+
+def far_home(value: Value) -> Device | None:
+    """The device that alone has what ``auto`` work is to read or write a part of, where
+    bringing all of it to the host would take longer; else None."""
+    if len(auto_devices) < 2:
+        return None
+    buffer = value.buffer
+    if buffer is None or buffer.nbytes < FAR or buffer.is_valid_on("cpu"):
+        return None
+    label = home_of((value,))
+    return None if label == "auto" else _labelled(label)
+
+
+@functools.cache
+def _labelled(label: str) -> Device:
+    return Device(label)
 
 
 def rates_of(backend: Backend) -> Rates:

@@ -1,5 +1,5 @@
-"""The short way of `execute.write`, for memory on named devices: what was recorded is
-computed straight into a part of it, by a launch that is found again."""
+"""The short way of `execute.write`, for memory that is on a device alone: what was
+recorded is computed straight into a part of it, by a launch that is found again."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from .noting import refuse
 from .obstacles import obstacles
 from .places import Into
 from .record import form_of, read_again, written_one
+from .route import far_home
 from .running import begin, run
 
 __all__ = ["store", "store_copy", "touches"]
@@ -53,7 +54,10 @@ def store(
     """
     device = target.device
     if not device.is_named:
-        return False
+        home = far_home(target)
+        if home is None:
+            return False
+        device = home
     refuse()
     _let_go()
     if target.expr is not None:

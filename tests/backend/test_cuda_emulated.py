@@ -11,6 +11,7 @@ from dcarray.backends.cuda import (
     copying,
     drawing,
     picking,
+    placing,
     pooling,
     rows,
     scores,
@@ -21,6 +22,7 @@ from dcarray.backends.cuda.kernels import scores as softmax
 from dcarray.backends.cuda.raw import Raw
 from dcarray.backends.grid import GridView
 from dcarray.ops import neural as ops
+from dcarray.ops.indexing import Slot
 
 from ..cuda_emulator import EmulatedDevice, compiler
 
@@ -149,6 +151,18 @@ def test_vectors(raw: Raw, shape: tuple[int, int]) -> None:
         np.testing.assert_allclose(got, row @ matrix, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("length", [1, 31, 32, 257, 5000])
+def test_two_vectors(raw: Raw, length: int) -> None:
+    host = RNG.standard_normal((length, 3)).astype("f8")
+    a = put(raw, host)
+    one, other = a.through(lambda x: x[:, 1]), a.through(lambda x: x[::-1, 2])
+    found = vectors.dot(raw, one, other)
+    assert found is not None and found.shape == ()
+    np.testing.assert_allclose(get(found), host[:, 1] @ host[::-1, 2], rtol=1e-12)
+    long = a.through(lambda x: np.broadcast_to(x[0, 0], (vectors.MOST_OF_ONE + 1,)))
+    assert vectors.dot(raw, long, long) is None
+
+
 @pytest.mark.parametrize("code", ["f4", "f8"])
 @pytest.mark.parametrize("is_held", [False, True])
 def test_normal_numbers(
@@ -253,6 +267,43 @@ def test_indices(raw: Raw) -> None:
         assert np.array_equal(got, np.take(host, places, axis=axis))
         with pytest.raises(IndexError, match=f"index {length} is out of bounds"):
             picking.TABLE["take"](raw, x, put(raw, places * 0 + length), **options)
+
+
+def test_values_where_a_mask_is_true(raw: Raw) -> None:
+    for size in (1, 15, 4097):
+        host, mask = RNG.random(size).astype("f4"), RNG.random(size) > 0.6
+        values = RNG.random(np.count_nonzero(mask) + 2).astype("f4")
+        x, key = put(raw, host), (Slot(0),)
+        given = put(raw, values).through(lambda a: a[2:])
+        if given.size:
+            assert placing.put(raw, x, given, [put(raw, mask)], key)
+            host[mask] = values[2:]
+        assert np.array_equal(get(x), host)
+        wrong = put(raw, np.zeros(size + 3, "f4"))
+        assert not placing.put(raw, x, wrong, [put(raw, mask)], key)
+        assert np.array_equal(get(x), host)
+
+
+@pytest.mark.parametrize("code", ["i4", "i8"])
+@pytest.mark.parametrize("shape", [(70,), (7, 9), (3, 4, 5)])
+def test_values_at_indices(raw: Raw, code: str, shape: tuple[int, ...]) -> None:
+    """The last value counts where a place is given twice, and nothing is written where
+    an index is out of bounds."""
+    host = RNG.random(shape)
+    indices = [RNG.integers(-n, n, (30, 20)).astype(code) for n in shape]
+    key = tuple(map(Slot, range(len(shape))))
+    arrays = [put(raw, index) for index in indices]
+    x = put(raw, host)
+    for values in (RNG.random((30, 20)), np.array(0.25), np.array([0.5])):
+        assert placing.put(raw, x, put(raw, values), arrays, key)
+        host[tuple(indices)] = values
+        assert np.array_equal(get(x), host)
+    indices[-1][3, 4] = shape[-1]
+    arrays[-1] = put(raw, indices[-1])
+    with pytest.raises(IndexError, match=f"axis {len(shape) - 1} with size"):
+        placing.put(raw, x, put(raw, np.array(9.0)), arrays, key)
+    assert np.array_equal(get(x), host)
+    assert not placing.put(raw, x, put(raw, np.zeros(3)), arrays, key)
 
 
 def test_places_in_an_ordered_axis(raw: Raw) -> None:

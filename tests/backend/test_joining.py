@@ -148,3 +148,15 @@ def test_what_only_a_device_has_is_worked_on_there() -> None:
             assert route.home_of([y._bind().value]) == device.label
             assert np.array_equal(y, A * 2 + k)
     assert route.home_of([read]) == "auto"
+
+
+def test_calls_of_libraries_count_too(
+    waiting: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joining, "LEAST", 0.0)
+    monkeypatch.setattr(joining, "OPENING", 1e-9)
+    x = dc.asarray(A.reshape(1000, 1000))
+    with SimulatedDevice(rates=FAST) as device:
+        monkeypatch.setattr(joining, "LABEL", device.label)
+        dc.linalg.norm(x @ x[0])
+        assert route.auto_devices == ["cpu", device.label]

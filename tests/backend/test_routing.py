@@ -345,3 +345,68 @@ def test_devices_lists_no_simulated_ones() -> None:
         assert str(dc.Device(device.label)) == device.label
     with pytest.raises(dc.errors.UnsupportedError):
         dc.zeros(3, device=device.label)
+
+
+# ---------------------------------------------------- what a device alone has, stays
+def transfers(seen: dc.profile) -> int:
+    """Bytes that went from one device to another one."""
+    return sum([event.nbytes for event in seen.of_kind("transfer")])
+
+
+def test_a_mean_from_a_device_is_divided_everywhere() -> None:
+    """The quotient was written on the host, and the sum stayed on the device."""
+    with SimulatedDevice(rates=FAST, auto=True) as device:
+        host = np.sqrt(A).reshape(1000, 1000).T.copy()
+        x = dc.asarray(host).prefetch(device.label)
+        mean, deviation = x.mean(axis=0), x.std(axis=0)
+        x -= mean
+        x /= deviation
+        wanted = (host - host.mean(axis=0)) / host.std(axis=0)
+        np.testing.assert_allclose(np.asarray(x), wanted, rtol=1e-5)
+
+
+def test_parts_are_read_and_written_where_all_of_it_is() -> None:
+    with SimulatedDevice(rates=FAST, auto=True) as device:
+        x = dc.asarray(A.reshape(1000, 1000)).prefetch(device.label)
+        x = x * 2.0 + 1.0
+        dc.evaluate(x)
+        wanted = A.reshape(1000, 1000) * 2 + 1
+        with dc.profile() as seen:
+            x[0] = 5.0
+            x[1, 2:10] = x[3, 2:10] + 1.0
+            x[2] += x[1]
+            x[3] = dc.asarray(A[:1000])
+            x[:, 5] = A[:1000]
+            element, row = float(x[7, 8]), np.asarray(x[4] * 2)
+        assert transfers(seen) < 20_000
+        wanted[0] = 5
+        wanted[1, 2:10] = wanted[3, 2:10] + 1
+        wanted[2] += wanted[1]
+        wanted[3] = A[:1000]
+        wanted[:, 5] = A[:1000]
+        assert element == wanted[7, 8] and np.array_equal(row, wanted[4] * 2)
+        assert x.device == "auto" and np.array_equal(x, wanted)
+
+
+def test_small_memory_of_a_device_comes_to_the_host() -> None:
+    with SimulatedDevice(rates=FAST, auto=True) as device:
+        x = dc.asarray(A[:1000]).prefetch(device.label)
+        with dc.config(small_array=0, lazy="always"):
+            dc.evaluate(x := x + 1)
+        first = x[0]
+        assert float(first) == A[0] + 1 and float(x[999]) == A[999] + 1
+        assert x._bind().value.buffer.is_valid_on("cpu")
+
+
+def test_calls_of_libraries_are_measured() -> None:
+    """The first one loads the library, and says nothing."""
+    with SimulatedDevice(rates=FAST, auto=True) as device:
+        x = dc.asarray(A.reshape(1000, 1000)).prefetch(device.label)
+        row = dc.asarray(A[:1000]).prefetch(device.label)
+        key = (device.label, "matmul", (N + 1000).bit_length())
+        x @ row
+        assert key not in route._measured
+        product = x @ row
+        assert route._measured[key][1] == 1
+        wanted = A.reshape(1000, 1000).astype(float) @ A[:1000]
+        np.testing.assert_allclose(np.asarray(product), wanted, rtol=1e-5)

@@ -13,7 +13,7 @@ from ...kernel.nodes import Kernel
 from ...layout import Layout
 from ...render.cuda import CUDA
 from ..base import DeviceProperties, Rates, Start
-from ..grid import GridBackend, GridView
+from ..grid import GridView
 from ..recording import Entry
 from ..registry import counted
 from .blas import Blas
@@ -38,8 +38,8 @@ from .functions import Function
 from .graphs import Graphs, short
 from .library import CudaLibrary, product
 from .memory import Block, DeviceAllocator, DevicePool, block_of
+from .placing import Placing
 from .raw import Raw
-from .sorting import places_in_order
 from .streams import LEGACY, Stream, Streams, address_of
 from .transfers import Transfers
 
@@ -60,7 +60,7 @@ RATES = Rates(1e-5, 4e12, 3e13, 5e-5, 2e10)
 with memory of the host that is not pinned."""
 
 
-class CudaBackend(GridBackend):
+class CudaBackend(Placing):
     """One device of CUDA.
 
     Work goes to the current stream, see `streams`: by default the one that CuPy and
@@ -345,10 +345,6 @@ class CudaBackend(GridBackend):
         if self.streams.current.capture is not None:
             return None  # CuPy refuses to be captured
         return product(self, x, y)
-
-    def places_in_order(self, keys: GridView) -> GridView | None:
-        """Their places by radix sort; see `GridBackend`."""
-        return places_in_order(self, keys)
 
     # ------------------------------------------------------------------------ kernels
     def build(self, text: str, kernel: Kernel) -> Function:

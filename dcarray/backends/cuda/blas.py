@@ -358,6 +358,10 @@ def _matmul(raw: Raw, x: Any, y: Any, **options: Any) -> GridView | None:
     if first[-1] != (second[-2] if len(second) > 1 else second[0]):
         return None
     blas = raw.backend._blas
+    if len(first) == len(second) == 1:
+        short = vectors.dot(raw, x, y)
+        if short is not None:
+            return short
     if len(first) > 1 and len(second) > 1:
         return blas.product(x, y) or _product_of_copies(raw, x, y)
     shape = (*first[:-1], *second[:-2], *(second[-1:] if len(second) > 1 else ()))

@@ -16,7 +16,7 @@ from .kernels import choosing
 from .kernels.common import is_known
 from .raw import Raw, signature
 
-__all__ = ["TABLE", "chosen", "is_dense"]
+__all__ = ["SIZES", "TABLE", "chosen", "counted", "is_choosable", "is_dense", "read"]
 
 SIZES = (1, 2, 4, 8, 16)
 """Bytes of elements that are copied in one piece."""
@@ -47,7 +47,7 @@ def _is_mask(x: Any) -> bool:
     )
 
 
-def _read(raw: Raw, memory: Any, count: int) -> list[int]:
+def read(raw: Raw, memory: Any, count: int) -> list[int]:
     """The first words, on the host."""
     found = np.empty(count, np.int64)
     raw.backend.download(memory, found.view(np.uint8))
@@ -61,16 +61,23 @@ def chosen(raw: Raw, mask: GridView, x: GridView | None) -> GridView:
     size, dtype = (0, INT64) if x is None else (x.dtype.itemsize, x.dtype)
     offset = 0 if x is None else x.layout.offset // size
     source = mask.memory if x is None else x.memory
+    sums, count, choose = counted(raw, mask, size, offset)
+    out = raw.new((count,), dtype)
+    if count:
+        choose((mask.memory, sums, source, out.memory), ())
+    return out
+
+
+def counted(raw: Raw, mask: GridView, size: int, offset: int) -> tuple[Any, int, Any]:
+    """The sums of bools that are true before each tile, how many there are, and what
+    chooses among so many elements of so many bytes that begin somewhere."""
     steps = raw.kept(("chosen", mask.size, size, offset), _steps_of_choice)
     nbytes, count_tiles, add_counts, choose = steps
     sums = raw.backend.allocate(nbytes)
     count_tiles((mask.memory, sums), ())
     add_counts((sums,), ())
-    (count,) = _read(raw, sums, 1)
-    out = raw.new((count,), dtype)
-    if count:
-        choose((mask.memory, sums, source, out.memory), ())
-    return out
+    (count,) = read(raw, sums, 1)
+    return sums, count, choose
 
 
 def _steps_of_choice(raw: Raw, of: tuple[str, int, int, int]) -> tuple[Any, ...]:
@@ -87,7 +94,8 @@ def _steps_of_choice(raw: Raw, of: tuple[str, int, int, int]) -> tuple[Any, ...]
     )
 
 
-def _is_choosable(x: Any, mask: Any) -> bool:
+def is_choosable(x: Any, mask: Any) -> bool:
+    """Whether the texts can choose elements of an array by a mask."""
     return (
         _is_mask(mask)
         and isinstance(x, GridView)
@@ -109,7 +117,7 @@ def _get(raw: Raw, x: Any, *arrays: Any, key: Any) -> GridView | None:
     if found is not arrays[0] or not isinstance(found, GridView):
         return None
     if found.dtype.kind == "b":
-        if found.shape == x.shape and _is_choosable(x, found):
+        if found.shape == x.shape and is_choosable(x, found):
             return chosen(raw, found, x)
         return None
     return _taken(raw, x, found, 0, "raise") if found.ndim else None
@@ -122,7 +130,7 @@ def _flatnonzero(raw: Raw, x: Any) -> GridView | None:
 
 def _extract(raw: Raw, condition: Any, x: Any) -> GridView | None:
     """`numpy.extract`."""
-    if not _is_choosable(x, condition) or x.size != condition.size:
+    if not is_choosable(x, condition) or x.size != condition.size:
         return None
     return chosen(raw, condition, x)
 
@@ -172,7 +180,7 @@ def _taken(
     numbers = (indices.size, length, inner, length * inner, outer, offset)
     raw.run(text, _TAKE, (groups,), 256, x, indices, out, wrong, *numbers)
     if mode == "raise":
-        is_wrong, index = _read(raw, wrong.memory, 2)
+        is_wrong, index = read(raw, wrong.memory, 2)
         if is_wrong:
             raise IndexError(
                 f"index {index} is out of bounds for axis {axis} with size {length}"

@@ -1,4 +1,4 @@
-"""Products of a matrix and a vector by our own texts in CUDA C++."""
+"""Products of a vector with a matrix or another vector, by texts of our own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .mapped import copied, inner
 from .raw import Raw, signature
 from .rows import parts_of
 
-__all__ = ["product"]
+__all__ = ["dot", "product"]
 
 LEAST = 1 << 14
 """Elements of a matrix from which on the text is worth it."""
@@ -21,9 +21,13 @@ GROUPS = 5
 MOST = 32 * 8
 """Reads of a row up to which a few threads share it: some eight for each."""
 
+MOST_OF_ONE = 1 << 13
+"""Elements of two vectors up to which one group multiplies them."""
+
 _ALONG = signature("along", "rrwqqqqqq")
 _SHORT = signature("short_rows", "rrwqqqqqqq")
 _DOWN = signature("down", "rrwwwqqqqqq")
+_DOT = signature("dot", "rrwqqqqq")
 
 
 def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
@@ -59,6 +63,24 @@ def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
         _along(raw, matrix, vector, out)
     else:
         _down(raw, matrix, vector, out)
+    return out
+
+
+def dot(raw: Raw, x: GridView, y: GridView) -> GridView | None:
+    """The sum of the products of two vectors of one dtype, without axes; None where
+    they are long, or elements lie between multiples of their size."""
+    if x.dtype.char not in "efd" or x.size > MOST_OF_ONE:
+        return None
+    size = x.dtype.itemsize
+    if any([n % size for z in (x, y) for n in (z.layout.offset, *z.layout.strides)]):
+        return None
+    out = raw.new((), x.dtype)
+    numbers = [x.size]
+    for view in (x, y):
+        begin, (step,) = view.elements()
+        numbers += [begin, step]
+    text = vectors.vector_text(x.dtype)
+    raw.run(text, _DOT, (1,), vectors.THREADS, x, y, out, *numbers)
     return out
 
 

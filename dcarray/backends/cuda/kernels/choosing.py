@@ -12,7 +12,15 @@ import numpy as np
 
 from .common import head
 
-__all__ = ["THREADS", "TILE", "mask_text", "search_text", "steady_text", "take_text"]
+__all__ = [
+    "THREADS",
+    "TILE",
+    "WORDS",
+    "mask_text",
+    "search_text",
+    "steady_text",
+    "take_text",
+]
 
 DType = np.dtype[Any]
 
@@ -20,22 +28,25 @@ THREADS = 256
 TILE = 4096
 """Bools that a group takes."""
 
-_WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "uint2"} | {
+WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "uint2"} | {
     16: "uint4"
 }
+"""What stands for elements of so many bytes."""
 
 
 @cache
 def mask_text(size: int) -> str:
-    """The text of ``count_tiles``, ``add_counts`` and ``choose``, which copies elements
-    of so many bytes, or without bytes stores places.
+    """The text of ``count_tiles``, ``add_counts``, ``choose``, which copies elements
+    of so many bytes, or without bytes stores places, and ``put_chosen``.
 
     ``count_tiles``: bools, words, how many bools.  ``add_counts``: the same words, how
     many tiles; the words are the sum of all counts, those before each tile, and at
     first the counts behind them.  ``choose``: bools, these words, the array, the
-    result, how many bools, and where the array begins.
+    result, how many bools, and where the array begins.  ``put_chosen``, the other way
+    round: bools, these words, values side by side, the array, how many bools, and where
+    the array and the values begin.
     """
-    kind = _WORDS.get(size, "long long")
+    kind = WORDS.get(size, "long long")
     value = "x[base + kept[k]]" if size else "base + kept[k]"
     return f"typedef {kind} element;\n" + _MASKS.replace("VALUE", value)
 
@@ -47,7 +58,7 @@ def take_text(size: int, wide: bool, mode: str) -> str:
     the axis, elements of ``size`` bytes behind one step, elements of a whole axis, and
     how many axes there are."""
     return (
-        f"typedef {_WORDS[size]} element;\n"
+        f"typedef {WORDS[size]} element;\n"
         + f"typedef {'long long' if wide else 'int'} place;\n"
         + _TAKE.replace("CHECK", _CHECKS[mode])
     )
@@ -154,13 +165,10 @@ extern "C" __global__ void __launch_bounds__(1024) add_counts(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) choose(
-    const unsigned char *__restrict__ mask, const long long *__restrict__ sums,
-    const element *__restrict__ x, element *__restrict__ out, long long size,
-    long long offset) {
-  __shared__ unsigned short kept[TILE];
-  __shared__ int parts[THREADS / 32];
-  long long base = blockIdx.x * (long long)TILE;
+/* The places of the true ones among a tile's bools, from the first of them on; returns
+   their number. */
+__device__ inline int kept_of(const unsigned char *mask, long long base, long long size,
+                              unsigned short *kept, int *parts) {
   int lane = threadIdx.x & 31, warp = threadIdx.x / 32, first = threadIdx.x * 16;
   word bits = bits_of(mask, base + first, size);
   int own = __popc(bits), at = own;
@@ -183,10 +191,35 @@ extern "C" __global__ void __launch_bounds__(THREADS) choose(
     bits &= bits - 1;
   }
   __syncthreads();
+  return count;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) choose(
+    const unsigned char *__restrict__ mask, const long long *__restrict__ sums,
+    const element *__restrict__ x, element *__restrict__ out, long long size,
+    long long offset) {
+  __shared__ unsigned short kept[TILE];
+  __shared__ int parts[THREADS / 32];
+  long long base = blockIdx.x * (long long)TILE;
+  int count = kept_of(mask, base, size, kept, parts);
   out += sums[1 + blockIdx.x];
   x += offset;
 #pragma unroll 4
   for (int k = threadIdx.x; k < count; k += THREADS) out[k] = VALUE;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) put_chosen(
+    const unsigned char *__restrict__ mask, const long long *__restrict__ sums,
+    const element *__restrict__ x, element *__restrict__ out, long long size,
+    long long offset, long long begin) {
+  __shared__ unsigned short kept[TILE];
+  __shared__ int parts[THREADS / 32];
+  long long base = blockIdx.x * (long long)TILE;
+  int count = kept_of(mask, base, size, kept, parts);
+  x += begin + sums[1 + blockIdx.x];
+  out += offset + base;
+#pragma unroll 4
+  for (int k = threadIdx.x; k < count; k += THREADS) out[kept[k]] = x[k];
 }
 """
 

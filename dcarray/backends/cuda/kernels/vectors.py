@@ -1,4 +1,5 @@
-"""Products of a matrix and a vector, which take as long as reading the matrix.
+"""Products of a matrix and a vector, which take as long as reading the matrix, and of
+two short vectors.
 
 Sums are in float32, or float64, in an order that depends on sizes alone.
 """
@@ -32,14 +33,15 @@ TURN = THREADS // ABREAST * 16
 
 @cache
 def vector_text(dtype: DType) -> str:
-    """The text of ``along``, ``short_rows`` and ``down``.
+    """The text of ``along``, ``short_rows``, ``down`` and ``dot``.
 
     ``along``: the matrix, whose rows lie side by side, the vector, the result, and: how
     many rows, their length, how far they lie apart, where the matrix and the vector
     begin, and whether four elements can be read at once.  ``short_rows``: the same, and
     how many threads share a row, a power of two up to 32.  ``down``, for the sums of
     columns: the same, sums of parts, counts, and: rows, columns, how far rows lie
-    apart, both beginnings, rows of a part.
+    apart, both beginnings, rows of a part.  ``dot``, by one group: both vectors, the
+    result, their length, and for each where it begins and how far elements lie apart.
     """
     sums = "double" if dtype.char == "d" else "float"
     return head(source=dtype) + f"typedef {sums} sum_type;\n" + LAST + _TEXT
@@ -191,5 +193,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE) down(
       for (int k = 1; k < HIGH; k++) sum += tree[k][lane];
   }
   if (is_there) out[column] = store_source((source_value)sum);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) dot(
+    const source *__restrict__ x, const source *__restrict__ y,
+    source *__restrict__ out, long long length, long long x_begin, long long x_step,
+    long long y_begin, long long y_step) {
+  __shared__ sum_type tree[HIGH];
+  sum_type sum = 0;
+  x += x_begin;
+  y += y_begin;
+  for (int at = threadIdx.x; at < length; at += THREADS)
+    sum = fma((sum_type)load_source(x[at * x_step]),
+              (sum_type)load_source(y[at * y_step]), sum);
+  for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+  if (!(threadIdx.x & 31)) tree[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x) return;
+  for (int k = 1; k < HIGH; k++) sum += tree[k];
+  *out = store_source((source_value)sum);
 }
 """
