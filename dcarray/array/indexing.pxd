@@ -2,6 +2,7 @@ cimport cython
 
 from ..config cimport current
 from .kept cimport copied, sliced
+from .keys cimport hosted, is_basic, is_simple
 from .operands cimport wrap
 from .state cimport ArrayState, host_sibling, settled, writable
 from .storing cimport stored_on_host
@@ -10,9 +11,5 @@ from .updating cimport assigned
 @cython.locals(view=ArrayState)
 cpdef get_item(ArrayState x, key)
 cdef _element(ArrayState x, ArrayState view)
-@cython.locals(index=ArrayState, items=list, place=Py_ssize_t)
-cdef _hosted(ArrayState x, key)
 @cython.locals(other=ArrayState, simple=bint, same=bint)
 cpdef set_item(ArrayState x, key, value)
-cdef bint _is_basic(key) except -1
-cdef bint _is_simple(key)

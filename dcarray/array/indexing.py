@@ -19,7 +19,7 @@ from ..ops.spec import Signature
 from . import calls
 from .immediate import SCALARS
 from .kept import basic_view, copied, number_of, sliced
-from .keys import normalised, slotted, with_numbers
+from .keys import hosted, is_basic, is_simple, normalised, slotted, with_numbers
 from .library import oracle
 from .operands import wrap
 from .state import (
@@ -38,9 +38,6 @@ __all__ = ["add_at", "get_item", "set_item"]
 
 _ndarray = np.ndarray
 
-INTEGERS = frozenset(np.dtype(code).type for code in np.typecodes["AllInteger"])
-"""NumPy's types of integers."""
-
 LARGE = 1 << 16
 """Elements from which the host has other ways through masks than NumPy's."""
 
@@ -51,9 +48,9 @@ def get_item(x: ArrayState, key: Any) -> Any:
     if host is None:
         host = settled(x)
     if host is not None:
-        if not _is_simple(key):
+        if not is_simple(key):
             if host.size < LARGE:
-                found = _hosted(x, key)
+                found = hosted(x, key)
                 if found is not None:
                     return wrap(type(x), host[found], x._device)
         else:
@@ -61,7 +58,7 @@ def get_item(x: ArrayState, key: Any) -> Any:
             if type(result) is _ndarray:
                 return host_sibling(x, result)
             return wrap(type(x), result, x._device)
-    if host is None and x._device.kind not in _ON_HOST and _is_basic(key):
+    if host is None and x._device.kind not in _ON_HOST and is_basic(key):
         view = sliced(x, key)
         shown = view._view
         assert shown is not None
@@ -124,58 +121,6 @@ def _common_device(x: ArrayState, key: Any, name: str) -> Device:
     return x._device if len(found) == 1 else common_device(found, name)
 
 
-def _is_simple(key: Any) -> bool:
-    """Whether a key has single integers, slices, new axes and an ellipsis only."""
-    kind = type(key)
-    if kind is tuple:
-        for item in key:
-            kind = type(item)
-            if kind is int or kind is slice or item is None or item is Ellipsis:
-                continue
-            if kind not in INTEGERS:
-                return False
-        return True
-    return (
-        kind is int
-        or kind is slice
-        or key is None
-        or key is Ellipsis
-        or kind in INTEGERS
-    )
-
-
-def _hosted(x: ArrayState, key: Any) -> Any:
-    """A key with index arrays as NumPy takes it, if all of them are on the host and
-    have the label of ``x``; else None."""
-    if type(key) is tuple:
-        items = list(key)
-        for place, item in enumerate(items):
-            if isinstance(item, ArrayState) or type(item) is _ndarray:
-                items[place] = host = _hosted(x, item)
-                if host is None:
-                    return None
-            elif not _is_simple(item) or type(item) is tuple:
-                return None
-        return tuple(items)
-    if isinstance(key, ArrayState):
-        index = key
-        if index._device is not x._device:
-            return None
-        host = index._host
-        return settled(index) if host is None else host
-    return key if type(key) is _ndarray else None
-
-
-def _is_basic(key: Any) -> bool:
-    """Whether a key has these, new axes and an ellipsis only."""
-    for item in key if type(key) is tuple else (key,):
-        kind = type(item)
-        if kind is int or kind is slice or item is None or item is Ellipsis:
-            continue
-        return False
-    return True
-
-
 def _element(x: ArrayState, view: ArrayState) -> Any:
     """One element, as a copy: later writes do not change it."""
     if x._device.kind in ("auto", "cpu"):
@@ -213,7 +158,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
     """``x[key] = value``."""
     host = x._host
     if host is None:
-        if not x._locked and _is_basic(key):
+        if is_basic(key) and not x._locked:
             if x._device.is_named:
                 if assigned(x, key, value):
                     return
@@ -226,10 +171,10 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
                     return
     else:
         # The short way: NumPy on the memory that is there.
-        simple = _is_simple(key)
+        simple = is_simple(key)
         place = key if simple else None
         if not simple and host.size < LARGE:
-            place = _hosted(x, key)
+            place = hosted(x, key)
         if simple or place is not None:
             kind = type(value)
             if kind is int or kind is float or kind is _ndarray or kind in SCALARS:

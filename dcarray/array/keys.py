@@ -9,9 +9,21 @@ import numpy as np
 
 from ..backends.registry import Device
 from ..ops.indexing import Slot
-from .state import ArrayState
+from .state import ArrayState, settled
 
-__all__ = ["normalised", "slotted", "with_numbers"]
+__all__ = [
+    "hosted",
+    "is_basic",
+    "is_simple",
+    "normalised",
+    "slotted",
+    "with_numbers",
+]
+
+_ndarray = np.ndarray
+
+INTEGERS = frozenset(np.dtype(code).type for code in np.typecodes["AllInteger"])
+"""NumPy's types of integers."""
 
 
 def normalised(key: Any, device: Device | None) -> tuple[Any, bool]:
@@ -74,3 +86,55 @@ def slotted(key: Any, arrays: list[ArrayState]) -> Any:
         return key
     arrays.append(key)
     return Slot(len(arrays) - 1)
+
+
+def is_simple(key: Any) -> bool:
+    """Whether a key has single integers, slices, new axes and an ellipsis only."""
+    kind = type(key)
+    if kind is tuple:
+        for item in key:
+            kind = type(item)
+            if kind is int or kind is slice or item is None or item is Ellipsis:
+                continue
+            if kind not in INTEGERS:
+                return False
+        return True
+    return (
+        kind is int
+        or kind is slice
+        or key is None
+        or key is Ellipsis
+        or kind in INTEGERS
+    )
+
+
+def hosted(x: ArrayState, key: Any) -> Any:
+    """A key with index arrays as NumPy takes it, if all of them are on the host and
+    have the label of ``x``; else None."""
+    if type(key) is tuple:
+        items = list(key)
+        for place, item in enumerate(items):
+            if isinstance(item, ArrayState) or type(item) is _ndarray:
+                items[place] = host = hosted(x, item)
+                if host is None:
+                    return None
+            elif not is_simple(item) or type(item) is tuple:
+                return None
+        return tuple(items)
+    if isinstance(key, ArrayState):
+        index = key
+        if index._device is not x._device:
+            return None
+        host = index._host
+        return settled(index) if host is None else host
+    return key if type(key) is _ndarray else None
+
+
+def is_basic(key: Any) -> bool:
+    """Whether a key has these, new axes and an ellipsis only."""
+    for item in key if type(key) is tuple else (key,):
+        kind = type(item)
+        if kind is int or kind is slice or item is None or item is Ellipsis:
+            continue
+        return False
+    return True

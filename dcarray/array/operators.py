@@ -227,7 +227,7 @@ def _product(x: ArrayState, other: Any) -> Any:
     b = y._host
     if b is None or y._device is not x._device:
         return None
-    if a.size >= MATRIX and (may_join() or a.dtype.char not in "fdFD"):
+    if a.size >= MATRIX and (a.dtype.char not in "fdFD" or may_join()):
         return None
     return wrapped(x, matmul(a, b))
 

@@ -80,7 +80,10 @@ def record_quickly(op: Op, *operands: Any) -> Any:
 def updated_on_host(op: Op, x: Any, other: Any) -> Value | None:
     """What an operator in place makes of a large array of the host, if the result has
     the shape and dtype of ``x``; None where `elementwise` decides."""
-    value: Value | None = _quickly(op, (x, other), x)
+    try:
+        value: Value | None = _quickly(op, (x, other), x)
+    except ValueError:
+        return None  # casts that are refused come before shapes that do not fit
     return value
 
 
