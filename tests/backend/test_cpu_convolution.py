@@ -15,6 +15,7 @@ from dcarray.backends.cpu.memory import Block
 from dcarray.backends.cpu.neural import (
     FUNCTIONS,
     columns,
+    direct,
     lines,
     linewise,
     micro,
@@ -202,6 +203,34 @@ def test_weights_in_parts(channels: int, parts: int) -> None:
     assert len(jobs) == parts if parts > 1 else len(jobs) > 1
     options = {**PLAIN, "kernel": (3, 3), "channels_last": False}
     same(neural.CONVOLUTION_WEIGHT_GRADIENT, (x, y), options)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("stride,low", [((1, 1), (1, 1)), ((2, 2), (0, 3))])
+def test_panels_shared_out(
+    monkeypatch: pytest.MonkeyPatch,
+    stride: tuple[int, int],
+    low: tuple[int, int],
+    last: bool,
+) -> None:
+    """Few positions and many channels: threads take panels, of edges filled once."""
+    monkeypatch.setattr(direct, "LEAST", 1)
+    seen = []
+    cut = direct._parts
+
+    def parts(*given: int) -> Any:
+        seen.append(cut(*given))
+        return seen[-1]
+
+    monkeypatch.setattr(direct, "_parts", parts)
+    rng = np.random.default_rng(5)
+    x = rng.integers(-3, 4, (3, 9, 7, 6)).astype("f4")
+    w = rng.integers(-3, 4, (200, 9, 3, 3)).astype("f4")
+    if last:
+        x = np.ascontiguousarray(np.moveaxis(x, 1, -1))
+    given = {**PLAIN, "stride": stride, "low": low, "channels_last": last}
+    same(neural.CONVOLUTION, (x, w), {**given, "size": (5, 4)})
+    assert all(len(some) > 1 for some in seen)
 
 
 def test_results_lie_in_pooled_memory() -> None:

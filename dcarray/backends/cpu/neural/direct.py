@@ -3,11 +3,9 @@ they lie, in blocks that stay in cache, edges filled with zeros."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,26 +15,26 @@ from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles, scratch
 from .linewise import FEW, JOBS
 from .micro import Micro, micro
+from .sides import Side, move, offsets
 
 __all__ = [
     "convolve",
-    "gather",
     "multiply",
-    "offsets",
     "packed_weights",
-    "scatter",
     "store_weights",
     "tiles_for",
     "weight_sums",
 ]
 
 BLOCK = 256
-"""Terms that are summed at once: as many rows of a panel stay in the first-level
-cache."""
+"""Terms that are summed at once: as many rows of a panel stay in the nearest caches."""
 
 CHAIN = 4096
 """Positions over which a weight's gradient is summed in its own dtype, block by block.
 """
+
+REUSED = 400
+"""Places of a tile from which the weights, read for each tile, cost little."""
 
 LEAST = 1 << 21
 """Products of a piece."""
@@ -46,56 +44,6 @@ def tiles_for(dtype: np.dtype[Any], width: int, groups: int) -> Micro | None:
     """The machine code that suits so many channels of the result in each group, if any
     does: BLAS takes few of them in one group, but is slow with small matrices."""
     return None if width <= FEW and groups == 1 else micro(dtype, width)
-
-
-@functools.lru_cache(512)
-def offsets(lengths: Sizes, steps: Sizes, multiple: int = 1) -> HostArray:
-    """Distances of all elements of a box, the last axis fastest; the last one repeated
-    until there are a multiple of some number."""
-    found = np.zeros(1, np.int64)
-    for length, step in zip(lengths, steps, strict=True):
-        found = np.add.outer(found, np.arange(length) * step).ravel()
-    missing = -len(found) % multiple
-    return np.concatenate([found, np.repeat(found[-1:], missing)])
-
-
-def _run(lengths: Sizes, steps: Sizes, item: int) -> int:
-    """How many elements of a box lie side by side, run after run."""
-    found = 1
-    for length, step in zip(reversed(lengths), reversed(steps), strict=True):
-        if length > 1:
-            if step != found * item:
-                break
-            found *= length
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """Memory in which lanes lie apart: where it begins, bytes between lanes, and the
-    box of what is moved for each of them."""
-
-    array: HostArray
-    step: int
-    lengths: Sizes
-    steps: Sizes
-
-
-def _move(
-    function: Any, micro: Micro, far: _Side, near: HostArray, lanes: int, each: int
-) -> None:
-    """Gather or scatter all panels of ``near``: (panels, rows, lanes)."""
-    table = offsets(far.lengths, far.steps)
-    item = near.itemsize
-    words = np.array(
-        [
-            *(data_address(far.array), data_address(near), data_address(table)),
-            *(len(table), lanes, each, far.step, near.strides[0]),
-            _run(far.lengths, far.steps, item),
-        ],
-        np.int64,
-    )
-    function(data_address(words))
 
 
 def multiply(
@@ -151,13 +99,27 @@ def convolve(
     groups, width, per_group = w.shape[:3]
     per_panels = _panels(width, micro)
     packed = packed_weights(micro, w.astype(y.dtype, copy=False), channels_last)
-    span = per_group * math.prod(window.stride) + per_panels * micro.lanes
+    together = min(per_group, BLOCK // window.taps + 1)
+    span = together * math.prod(window.stride) + micro.lanes
     threads = available_threads()
     wanted = JOBS * threads
-    tiles = cut_tiles(x.shape[0], groups, y.shape[2:], span * y.itemsize, wanted)
+    shares = wanted
+    if groups == 1:
+        count = x.shape[0] * math.prod(y.shape[2:])
+        least = -(-4 * threads // per_panels)
+        shares = min(wanted, max(count // REUSED, least))
+    tiles = cut_tiles(x.shape[0], groups, y.shape[2:], span * y.itemsize, shares)
     pieces = min(wanted, 1 + y.size * math.prod(w.shape[2:]) // LEAST)
     whole = pieces if groups == 1 else 1
     parts = _parts(per_panels, -(-whole // len(tiles)))
+    if len(parts) > 1:  # the edges of a tile are filled once
+        places = tuple(map(range, y.shape[2:]))
+        every = Tile(range(x.shape[0]), range(1), places)
+        filled = Workspace(y.dtype, channels_last)
+        x = filled.block(x, every, range(x.shape[1]), window)
+        window = Window(
+            window.kernel, window.stride, (0,) * len(places), window.dilation
+        )
     jobs = [(tile, part) for tile in tiles for part in parts]
     idle: list[Workspace] = []
 
@@ -222,9 +184,9 @@ def packed_weights(micro: Micro, w: HostArray, channels_last: bool) -> HostArray
         group, panel = divmod(number, panels)
         begin = panel * micro.lanes
         own = w[group, begin : begin + micro.lanes]
-        far = _Side(own, w.strides[1], *box)
+        far = Side(own, w.strides[1], *box)
         near = packed[number : number + 1]
-        _move(micro.gather, micro, far, near, len(own), micro.lanes)
+        move(micro.gather, micro, far, near, len(own), micro.lanes)
 
     threads = available_threads() if packed.size >= 1 << 17 else 1
     run_slices(run, groups * panels, threads)
@@ -251,31 +213,16 @@ def _spread(
     some = tile.groups
     if per_panels == 1:
         channels = own[:, some.start * width :]
-        far = _Side(channels, own.strides[1], lengths, steps)
-        _move(micro.scatter, micro, far, sums, len(some) * width, width)
+        far = Side(channels, own.strides[1], lengths, steps)
+        move(micro.scatter, micro, far, sums, len(some) * width, width)
         return
     begin = part.start * micro.lanes
     lanes = min(width, part.stop * micro.lanes) - begin
     for k, group in enumerate(some):
         channels = own[:, group * width + begin :]
-        far = _Side(channels, own.strides[1], lengths, steps)
+        far = Side(channels, own.strides[1], lengths, steps)
         near = sums[k * len(part) : (k + 1) * len(part)]
-        _move(micro.scatter, micro, far, near, lanes, micro.lanes)
-
-
-def gather(micro: Micro, x: HostArray, panels: HostArray) -> None:
-    """Read (images, channels, \\*positions) as panels: (panels, places, lanes)."""
-    _move(micro.gather, micro, _whole(x), panels, x.shape[1], micro.lanes)
-
-
-def scatter(micro: Micro, panels: HostArray, y: HostArray) -> None:
-    """Store panels of (panels, places, lanes) in (images, channels, \\*positions)."""
-    _move(micro.scatter, micro, _whole(y), panels, y.shape[1], micro.lanes)
-
-
-def _whole(x: HostArray) -> _Side:
-    lengths, steps = [(a[0], *a[2:]) for a in (x.shape, x.strides)]
-    return _Side(x, x.strides[1], lengths, steps)
+        move(micro.scatter, micro, far, near, lanes, micro.lanes)
 
 
 # ------------------------------------------------------------------- weights' gradient
@@ -358,13 +305,13 @@ def _collect(
     lengths = (own.shape[0], *own.shape[2:])
     steps = (own.strides[0], *own.strides[2:])
     if panels == 1:
-        far = _Side(own, own.strides[1], lengths, steps)
-        _move(micro.gather, micro, far, packed, own.shape[1], width)
+        far = Side(own, own.strides[1], lengths, steps)
+        move(micro.gather, micro, far, packed, own.shape[1], width)
         return
     for k in range(len(tile.groups)):
-        far = _Side(own[:, k * width :], own.strides[1], lengths, steps)
+        far = Side(own[:, k * width :], own.strides[1], lengths, steps)
         near = packed[k * panels : (k + 1) * panels]
-        _move(micro.gather, micro, far, near, width, micro.lanes)
+        move(micro.gather, micro, far, near, width, micro.lanes)
 
 
 def store_weights(
@@ -389,6 +336,6 @@ def store_weights(
     group, own = divmod(panels.start, _panels(w.shape[1], micro))
     begin = own * micro.lanes
     lanes = min(len(panels) * micro.lanes, w.shape[1] - begin)
-    far = _Side(w[group, begin:], w.strides[1], w.shape[2:], w.strides[2:])
+    far = Side(w[group, begin:], w.strides[1], w.shape[2:], w.strides[2:])
     near = total.astype(w.dtype, copy=False)
-    _move(micro.scatter, micro, far, near, lanes, micro.lanes)
+    move(micro.scatter, micro, far, near, lanes, micro.lanes)

@@ -16,8 +16,9 @@ import numpy as np
 from ..engine import data_address
 from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, scratch
-from .direct import convolve, gather, multiply, offsets, packed_weights, scatter
+from .direct import convolve, multiply, packed_weights
 from .micro import Micro
+from .sides import gather, offsets, scatter
 
 __all__ = ["convolve_squares", "squares_suit"]
 
