@@ -16,12 +16,12 @@ import numpy as np
 
 from ...kernel import nodes
 from ...kernel.grid import global_id
-from ...kernel.language import Scalar
+from ...kernel.language import Scalar, dtype_of, largest
 from .parts import INT64
 from .searching import array, built
 from .sorting import key_dtype, order_key
 
-__all__ = ["bins_kernel", "keys_kernel", "places_kernel", "uniform_kernel"]
+__all__ = ["keys_kernel", "places_kernel", "uniform_kernel"]
 
 DType = np.dtype[Any]
 
@@ -39,11 +39,9 @@ def _before(tree: Scalar, key: Scalar, size: Scalar, steps: Scalar) -> Scalar:
 
 
 def _upto(tree: Scalar, key: Scalar, size: Scalar, steps: Scalar) -> Scalar:
-    """How many of the keys of a tree are not larger than a key."""
-    node = np.int64(1)
-    for _ in range(steps):
-        node = 2 * node + np.int64(tree[node] <= key)
-    return min(node - (np.int64(1) << steps), size)
+    """How many of the keys of a tree are not larger than a key: less than the next."""
+    found = _before(tree, key + dtype_of(key).type(1), size, steps)
+    return size if key == largest(key) else found
 
 
 @cache
@@ -86,45 +84,12 @@ def places_kernel(dtype: DType, right: bool) -> nodes.Kernel:
 
 
 @cache
-def bins_kernel(dtype: DType) -> nodes.Kernel:
-    """How many elements lie between edges, the last of which counts to the bin below.
-
-    Parameters are a tree of the edges, their keys in order, the elements, a count of
-    each group for every edge, and the numbers of `places_kernel`.
-    """
-
-    def bins(
-        tree: Scalar,
-        keys: Scalar,
-        x: Scalar,
-        counts: Scalar,
-        size: Scalar,
-        steps: Scalar,
-        count: Scalar,
-        each: Scalar,
-    ) -> None:
-        group = global_id(0)
-        base = group * size
-        start = group * each
-        first = keys[0]
-        last = keys[size - 1]
-        for i in range(start, min(start + each, count)):
-            key = order_key(x[i])
-            place = min(_upto(tree, key, size, steps), size - 1) - 1
-            # What lies outside is counted where nothing else is.
-            at = base + (place if key >= first and key <= last else size - 1)
-            counts[at] = counts[at] + 1
-
-    key = array(key_dtype(dtype))
-    return built(bins, key, key, array(dtype), array(INT64, True), numbers=4)
-
-
-@cache
 def uniform_kernel(dtype: DType, edge: DType) -> nodes.Kernel:
-    """The same for edges at equal distances, computed as NumPy computes it.
+    """How many elements lie between edges at equal distances, computed as NumPy does.
 
-    Parameters are the edges, the elements, the counts, and: how many edges there are,
-    how many elements, and a group has.
+    Parameters are the edges, the elements, a count of each group for every edge, the
+    last of which is for what lies outside, and: how many edges there are, how many
+    elements, and a group has.
     """
     number: Any = edge.type
 

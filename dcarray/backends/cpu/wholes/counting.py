@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ....kernel.nodes import Kernel
 from ....ops.kernels import binning as rows
 from ....ops.kernels.sorting import key_dtype
 from ..kernels import run_pieces
@@ -187,11 +186,15 @@ def histogram(
 ) -> Any:
     """`numpy.histogram`."""
     found = None
-    if weights is None and not density and _is_shared(a, "iuf") and a.flags.aligned:
-        if type(bins) is int and 0 < bins <= FEW:
-            found = _uniform(a.reshape(-1), bins, range)
-        elif a.dtype.char in "fd" and _is_in_order(bins, a.dtype):
-            found = _between(a.reshape(-1), bins)
+    if (
+        type(bins) is int
+        and 0 < bins <= FEW
+        and weights is None
+        and not density
+        and _is_shared(a, "iuf")
+        and a.flags.aligned
+    ):
+        found = _uniform(a.reshape(-1), bins, range)
     return np.histogram(a, bins, range, density, weights) if found is None else found
 
 
@@ -206,30 +209,9 @@ def _uniform(x: HostArray, bins: int, ends: Any) -> tuple[HostArray, HostArray] 
     if not all([np.isfinite(end) for end in ends]):
         return None  # NumPy says what is wrong
     edges = np.histogram_bin_edges(x[:1], bins, tuple(ends))
-    kernel = rows.uniform_kernel(x.dtype, edges.dtype)
-    return _counted(kernel, x, edges, (edges,), (edges.size,))
-
-
-def _between(x: HostArray, edges: HostArray) -> tuple[HostArray, HostArray] | None:
-    """The histogram of bins between edges."""
-    keys = _keys(edges)
-    if keys is None:
-        return None
-    tree, levels = _tree(keys)
-    kernel = rows.bins_kernel(x.dtype)
-    return _counted(kernel, x, edges, (tree, keys), (edges.size, levels))
-
-
-def _counted(
-    kernel: Kernel,
-    x: HostArray,
-    edges: HostArray,
-    arrays: tuple[HostArray, ...],
-    numbers: tuple[int, ...],
-) -> tuple[HostArray, HostArray] | None:
-    """The sums of the counts of a kernel, which sees the edges as it wants them."""
     pieces, each = in_pieces(x.size)
     counts = np.zeros((pieces, edges.size), np.int64)
-    if not run_pieces(kernel, pieces, (*arrays, x, counts, *numbers, x.size, each)):
+    kernel = rows.uniform_kernel(x.dtype, edges.dtype)
+    if not run_pieces(kernel, pieces, (edges, x, counts, edges.size, x.size, each)):
         return None
     return counts.sum(0)[:-1].astype(np.intp, copy=False), edges
