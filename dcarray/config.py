@@ -71,7 +71,9 @@ class Settings:
         "auto", "Record large results (auto), results of any size (always) or none."
     )
     max_group_nodes: int = _setting(
-        64, "A pending expression with more operations than this runs."
+        64,
+        "A pending expression with more operations than this runs; in a loop, all that "
+        "its last round reads.",
     )
     max_group_inputs: int = _setting(
         24, "A pending expression that reads more arrays than this runs."
