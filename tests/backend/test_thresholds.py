@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,7 @@ def test_what_was_measured_gives_way_to_the_user(
 ) -> None:
     monkeypatch.setattr(configuring, "_process", Settings())
     monkeypatch.setattr(configuring, "_given", {"small_array"})
+    monkeypatch.setattr(configuring, "_active", ContextVar("unset"))
     measured_here(**FOUND)
     assert current().small_array == Settings().small_array
     assert current().thread_work == FOUND["thread_work"]
