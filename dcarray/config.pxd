@@ -9,7 +9,7 @@ cpdef current()
 cdef class Limits:
     cdef public object settings
     cdef public Py_ssize_t small
-    cdef public bint numbers
+    cdef public bint auto, numbers
 
 cdef Limits _limits
 

@@ -249,14 +249,17 @@ class Limits:
         `Settings.eager_below`.
     numbers : bool
         Whether single elements are NumPy's scalars.
+    auto : bool
+        Whether new arrays are on ``auto``.
     """
 
-    __slots__ = ("numbers", "settings", "small")
+    __slots__ = ("auto", "numbers", "settings", "small")
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.small = settings.eager_below
         self.numbers = settings.scalars == "numpy"
+        self.auto = settings.device == "auto"
 
 
 _limits = Limits(_process)

@@ -1,6 +1,6 @@
 cimport cython
 
-from ..config cimport current
+from ..config cimport Limits, limits
 from .fallback cimport as_arrays
 from .state cimport ArrayState, of_host
 
@@ -9,21 +9,12 @@ cdef class Whole:
     cdef public bint makes
     cdef public Py_ssize_t integers, most, operands, places
 
-cdef class _Force:
-    cdef public object settings
-    cdef public bint auto, numbers
-    cdef public Py_ssize_t small
-
 cdef object _cls, _ndarray, _dtype, _float64, _float32
 cdef frozenset _BLAS, _NUMBERS, _PLAIN
 cdef list _NOTHING
-cdef _Force _force
-
-@cython.locals(force=_Force)
-cdef _Force _in_force()
 
 @cython.locals(
-    force=_Force, most=Py_ssize_t, given=list, hosts=list, array=ArrayState,
+    force=Limits, most=Py_ssize_t, given=list, hosts=list, array=ArrayState,
 )
 cdef _answer(Whole rule, tuple arguments, dict keywords)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.registry import AUTO
-from ..config import Settings, current
+from ..config import limits
 from .fallback import as_arrays
 from .immediate import SCALARS
 from .state import ArrayState, of_host
@@ -95,20 +95,7 @@ class Whole:
         self.makes = makes
 
 
-class _Force:
-    """What the settings in force say, found once for each."""
-
-    __slots__ = ("auto", "numbers", "settings", "small")
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.small = settings.eager_below
-        self.auto = settings.device == "auto"
-        self.numbers = settings.scalars == "numpy"
-
-
 _cls: Any = ArrayState
-_force = _Force(current())
 
 
 def arrays_are(cls: type[ArrayState]) -> None:
@@ -117,18 +104,9 @@ def arrays_are(cls: type[ArrayState]) -> None:
     _cls = cls
 
 
-def _in_force() -> _Force:
-    global _force
-    settings = current()
-    force = _force
-    if force.settings is not settings:
-        force = _force = _Force(settings)
-    return force
-
-
 def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """What the short way gives; None where it is not taken."""
-    force = _in_force()
+    force = limits()
     most = force.small
     if not most or len(arguments) > rule.places:
         return None
@@ -198,7 +176,7 @@ def _hosts(
         if kind is _cls:
             array = x
             host = array._host
-            if host is None and array.size < _in_force().small:
+            if host is None and array.size < limits().small:
                 host = array._settled()
             if host is None or place >= operands:
                 return None

@@ -174,13 +174,22 @@ _BODIES: dict[str, Callable[[Sequence[HostArray], Sequence[HostArray]], None]] =
 }
 
 
+FAR_OFF = frozenset(("tan",))
+"""Functions of float32 whose loop in NumPy is more than 2 units in the last place off
+on some processors, so that fast ones ask that of float64."""
+
+
 def evaluate(
     node: Node, inputs: Sequence[HostArray], outputs: Sequence[HostArray]
 ) -> None:
     """One operation on one block."""
     function: Any = node.op.numpy
     if isinstance(function, np.ufunc):
-        function(*inputs, out=tuple(outputs))
+        if node.op.fast is not None and node.op.name in FAR_OFF:
+            found = function(*[x.astype(np.float64) for x in inputs])
+            np.copyto(outputs[0], found, casting="unsafe")
+        else:
+            function(*inputs, out=tuple(outputs))
         return
     body = _BODIES.get(node.op.name)
     if body is not None:
