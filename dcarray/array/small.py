@@ -19,7 +19,7 @@ from .fallback import as_arrays
 from .immediate import SCALARS
 from .state import ArrayState, of_host
 
-__all__ = ["ANY", "Whole", "arrays_are", "short"]
+__all__ = ["ANY", "LONGEST", "Whole", "arrays_are", "short"]
 
 _ndarray = np.ndarray
 _dtype = np.dtype
@@ -36,6 +36,10 @@ ANY = 1 << 62
 
 DEEPEST = 64
 """As many axes as an array of NumPy's can have."""
+
+
+LONGEST = 1 << 16
+"""Items of a list that are looked at one by one: the long way is as fast for more."""
 
 
 class Whole:
@@ -195,7 +199,7 @@ def _hosts(
         elif kind in _PLAIN:
             hosts.append(x)
         elif kind is tuple or kind is list:
-            if not deepest:
+            if not deepest or len(x) > LONGEST:
                 return None
             within = len(x) if place < operands else 0
             inner = _hosts(rule, x, given, most, within, deepest - 1)

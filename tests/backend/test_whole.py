@@ -13,7 +13,7 @@ import pytest
 
 import dcarray as dc
 from dcarray.api.coverage import NATIVE
-from dcarray.array.small import short
+from dcarray.array.small import LONGEST, short
 from dcarray.array.whole import FUNCTIONS, METHODS
 from dcarray.config import current
 
@@ -375,6 +375,8 @@ def test_what_is_not_plain_goes_the_long_way() -> None:
     assert not is_short(FLIP, np.ma.array([1, 2]))
     assert not is_short(FLIP, dc.asarray(["a", "b"]))
     assert not is_short(FLIP, dc.asarray([None, 1]))
+    assert is_short(FUNCTIONS[np.concatenate], (x,) * 100)
+    assert not is_short(FUNCTIONS[np.concatenate], (x,) * (LONGEST + 1))
     assert not is_short(FUNCTIONS[np.copy], x, subok=True)
     assert not is_short(FUNCTIONS[np.zeros], 3, device="cpu")
     assert not is_short(FUNCTIONS[np.median], x, None, None, True)  # would be sorted
