@@ -48,6 +48,9 @@ __all__ = [
     "vstack",
 ]
 
+MOST = int(np.iinfo(np.intc).max)
+"""Arrays that NumPy joins."""
+
 
 def _items(arrays: Any) -> list[Any]:
     if isinstance(arrays, DeviceArray):
@@ -86,6 +89,10 @@ def concatenate(
     -------
     DeviceArray
     """
+    if type(arrays) in (list, tuple) and len(arrays) > MOST:
+        raise ValueError(
+            f"concatenate() only supports up to {MOST} arrays but got {len(arrays)}."
+        )
     if out is None and type(arrays) in (list, tuple):
         # The short way, for arrays of the host.
         hosts = hosts_of(arrays)
