@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...ops.fast import FAR_OFF
 from ...ops.program import Inner, Node, Program
 from .geometry import Geometry
 
@@ -172,11 +173,6 @@ _BODIES: dict[str, Callable[[Sequence[HostArray], Sequence[HostArray]], None]] =
     "real": _real,
     "imag": _imag,
 }
-
-
-FAR_OFF = frozenset(("tan",))
-"""Functions of float32 whose loop in NumPy is more than 2 units in the last place off
-on some processors, so that fast ones ask that of float64."""
 
 
 def evaluate(

@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ....config import current
 from ..engine import engine
 from .spelling import words
-from .writing import Text
+from .writing import Text, machine_for
 
 __all__ = ["KEYS", "Attend", "attend", "attend_text"]
 
@@ -63,10 +62,8 @@ class Attend:
 
 def attend(dtype: np.dtype[Any], queries: int) -> Attend | None:
     """The function for a dtype and so many queries; None where there is none."""
-    machine = engine()
-    if dtype.char not in "fd" or current().engine != "auto" or machine is None:
-        return None
-    if not machine.has_fused:
+    machine = machine_for(dtype)
+    if machine is None:
         return None
     many, few = WIDE if machine.vector_bytes == 64 else NARROW
     return _built(dtype, few if queries * dtype.itemsize <= few[0] else many)

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ....config import current
 from ..engine import engine
 from .spelling import words
-from .writing import Text
+from .writing import Text, machine_for
 
 __all__ = ["FIELDS", "PART", "NormText", "Values", "norm_code", "norm_text"]
 
@@ -48,10 +47,8 @@ def norm_code(
     dtype: np.dtype[Any], centred: bool, weighted: bool, biased: bool, single: bool
 ) -> Callable[[bytes], None] | None:
     """The function of `norm_text`; None where there is none."""
-    machine = engine()
-    if dtype.char not in "fd" or current().engine != "auto" or machine is None:
-        return None
-    if not machine.has_fused:
+    machine = machine_for(dtype)
+    if machine is None:
         return None
     nbytes = machine.vector_bytes
     return _built(dtype, nbytes, centred, weighted, biased, single)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ....config import current
 from ..engine import engine
 from .moments import FIELDS, PART, NormText, Values
+from .writing import machine_for
 
 __all__ = ["norm_gradient_code", "norm_gradient_text"]
 
@@ -27,10 +27,8 @@ def norm_gradient_code(
     dtype: np.dtype[Any], centred: bool, weighted: bool, single: bool
 ) -> Callable[[bytes], None] | None:
     """The function of `norm_gradient_text`; None where there is none."""
-    machine = engine()
-    if dtype.char not in "fd" or current().engine != "auto" or machine is None:
-        return None
-    if not machine.has_fused:
+    machine = machine_for(dtype)
+    if machine is None:
         return None
     nbytes = machine.vector_bytes
     return _built(dtype, nbytes, centred, weighted, single)

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
+from ....config import current
 from ....ops.fast.coefficients import (
     EXP_DOUBLE,
     EXP_SINGLE,
     LN2_DOUBLE,
     LN2_SINGLE,
 )
+from ..engine import Engine, engine
 
-__all__ = ["Text"]
+__all__ = ["Text", "machine_for"]
 
 LOG2E = 1.4426950408889634
+
+
+def machine_for(dtype: np.dtype[Any]) -> Engine | None:
+    """What runs such functions of a dtype; None where the settings or the processor
+    have nothing that does."""
+    machine = engine()
+    if dtype.char not in "fd" or current().engine != "auto" or machine is None:
+        return None
+    return machine if machine.has_fused else None
 
 
 class Text:
