@@ -18,7 +18,6 @@ import json
 import math
 import signal
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -299,13 +298,6 @@ def measured(
         yield Row(what, f"{mean:.2f}x {pair[1].name}", "1.5x", mean >= 1.5)
 
 
-def told(rows: Iterator[Row]) -> Iterator[Row]:
-    """Say each as soon as it is there; some take minutes."""
-    for row in rows:
-        print(f"{row.what}: {row.measured}", file=sys.stderr, flush=True)
-        yield row
-
-
 def found(root: Path, only: Sequence[str]) -> list[Program]:
     """What a checkout has."""
     programs = []
@@ -336,7 +328,7 @@ def main() -> int:
         given.budget,
     )
     title = f"NPBench through dcarray on {given.device}"
-    return report(title, told(lines), given)
+    return report(title, lines, given)
 
 
 if __name__ == "__main__":

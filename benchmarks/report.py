@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import platform
+import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -92,6 +93,8 @@ def report(
     with console.status("measuring ...") as status:
         for row in rows:
             status.update(row.what.strip())
+            if not console.is_terminal:  # some take minutes, and may be ended
+                print(f"{row.what}: {row.measured}", file=sys.stderr, flush=True)
             found.append(row)
             met = {True: "[green]yes[/]", False: "[red]NO[/]", None: ""}[row.met]
             table.add_row(*map(escape, (row.what, row.measured, row.bar)), met)
