@@ -275,7 +275,7 @@ def main() -> int:
         )
         return report(
             f"NPBench, the paper's sizes, on {given.device}",
-            npbench_gpu.told(lines),
+            lines,
             given,
             ("jax",),
         )
