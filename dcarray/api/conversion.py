@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from ..array import DeviceArray
 from ..array.fallback import own_array
 from ..array.foreign import device_of_foreign, taken
 from ..array.movement import copied, moved
+from ..array.operands import unwrapped
 from ..array.state import HostArray, check_dtype, is_foreign
 from ..array.straight import sent
 from ..backends.buffer import Buffer
@@ -97,15 +98,6 @@ def hosts_of(operands: Sequence[Any]) -> list[Any] | None:
     return hosts if arrays else None
 
 
-def unwrapped(x: Any) -> Any:
-    """Arguments with NumPy arrays in the place of `DeviceArray`s."""
-    if isinstance(x, DeviceArray):
-        return x._array()
-    if type(x) in (list, tuple):
-        return type(x)([unwrapped(item) for item in x])
-    return x
-
-
 def convert(
     x: Any,
     dtype: Any = None,
@@ -169,14 +161,12 @@ def convert(
 
 def _common(x: Any) -> Device:
     """The device of the arrays in a list, else that of the settings."""
-    found: list[Device] = []
-    stack = [x]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, DeviceArray):
-            found.append(item._device)
-        elif type(item) in (list, tuple):
-            stack.extend(item)
+    found = [
+        item._device
+        for items in _lists(x)
+        for item in items
+        if isinstance(item, DeviceArray)
+    ]
     default = chosen_device(None)
     if not found:
         return default
@@ -186,17 +176,22 @@ def _common(x: Any) -> Device:
 
 def _holds_arrays(x: Any) -> bool:
     """Whether there are arrays in a list, or in its lists."""
+    return any(DeviceArray in set(map(type, items)) for items in _lists(x))
+
+
+def _lists(x: Any) -> Iterator[Sequence[Any]]:
+    """A list and those in it, each once: one may contain itself."""
     stack = [x]
+    seen = set()
     while stack:
         item = stack.pop()
-        if type(item) not in (list, tuple):
+        if type(item) not in (list, tuple) or id(item) in seen:
             continue
+        seen.add(id(item))
+        yield item
         kinds = set(map(type, item))
-        if DeviceArray in kinds:
-            return True
         if list in kinds or tuple in kinds:
             stack.extend(item)
-    return False
 
 
 def _shared(host: HostArray, target: Device) -> DeviceArray:

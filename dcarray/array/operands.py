@@ -52,16 +52,27 @@ def as_operand(x: Any) -> Any:
     """An `ArrayState`, a number, or a NumPy array made of anything else."""
     if isinstance(x, (ArrayState, *NUMBERS, np.ndarray, np.generic)):
         return x
-    return np.asarray(_unwrapped(x))
+    return np.asarray(unwrapped(x))
 
 
-def _unwrapped(x: Any) -> Any:
-    """Lists and tuples with arrays in them, with NumPy arrays instead."""
+def unwrapped(x: Any, lists: dict[int, list[Any]] | None = None) -> Any:
+    """Arguments with NumPy arrays in the place of `DeviceArray`s.
+
+    ``lists`` has the lists that were met by their identity: one that contains itself
+    is for NumPy to refuse.
+    """
     if isinstance(x, ArrayState):
         return x._array()
-    if type(x) in (list, tuple):
-        return type(x)([_unwrapped(item) for item in x])
-    return x
+    if type(x) is tuple:
+        return tuple([unwrapped(item, lists) for item in x])
+    if type(x) is not list:
+        return x
+    lists = {} if lists is None else lists
+    made = lists.get(id(x))
+    if made is None:
+        made = lists[id(x)] = []
+        made.extend([unwrapped(item, lists) for item in x])
+    return made
 
 
 def device_of(operands: Sequence[Any], name: str) -> Device:

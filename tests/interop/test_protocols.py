@@ -188,6 +188,16 @@ def test_lists_with_arrays_in_them() -> None:
     assert dc.asarray([there, there]).device == "test:0"
 
 
+@pytest.mark.parametrize("first", [1, dc.arange(3)], ids=["number", "array"])
+def test_lists_that_contain_themselves_are_refused(first: Any) -> None:
+    endless: list[Any] = [first]
+    endless.append(endless)
+    with pytest.raises(ValueError, match="inhomogeneous|dimension"):
+        dc.array(endless)
+    with pytest.raises(ValueError, match="inhomogeneous|dimension"):
+        dc.arange(2) + endless
+
+
 def test_buffers() -> None:
     source = array.array("d", [1, 2, 3])
     d = dc.frombuffer(source)
