@@ -69,7 +69,18 @@ __all__ = [
 # --------------------------------------------------------------------------- products
 matrix_power = served(rows.MATRIX_POWER)
 cross = served(rows.CROSS)
-outer = served(rows.OUTER)
+
+
+@native
+def outer(x1: Any, x2: Any, /) -> Any:
+    """Products of all pairs of elements of two vectors, as `numpy.linalg.outer`."""
+    x, y = as_array(x1), as_array(x2)
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(
+            "Input arrays must be one-dimensional, but they are "
+            f"x1.ndim={x.ndim} and x2.ndim={y.ndim}."
+        )
+    return contraction.outer(x, y)
 
 
 @native

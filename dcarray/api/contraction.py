@@ -16,7 +16,7 @@ from ..array.movement import moved
 from ..backends.registry import AUTO
 from ..config import config
 from ..ops import contraction as rows
-from . import calling
+from . import calling, elementwise
 from .calling import served
 from .conversion import as_array
 from .coverage import fallback, native
@@ -39,10 +39,26 @@ __all__ = [
 dot = served(rows.DOT, exact=True)
 vdot = served(rows.VDOT)
 inner = served(rows.INNER)
-outer = served(rows.OUTER)
 kron = served(rows.KRON)
 tensordot = served(rows.TENSORDOT)
 cross = served(rows.CROSS)
+
+
+@whole.function(np.outer)
+@native
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    """Products of every element of one array with every one of another, as
+    `numpy.outer`; recorded like ``a[:, None] * b``.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Of whatever shapes; their elements in C order count.
+    out : array, optional
+        Where the result goes, of shape ``(a.size, b.size)``.
+    """
+    x, y = as_array(a).reshape(-1, 1), as_array(b).reshape(1, -1)
+    return elementwise.multiply(x, y, out)
 
 
 @whole.function(np.einsum)

@@ -24,7 +24,6 @@ __all__ = [
     "MATMUL",
     "MATVEC",
     "MULTI_DOT",
-    "OUTER",
     "TABLE",
     "TENSORDOT",
     "VDOT",
@@ -71,7 +70,6 @@ VECDOT = Op("vecdot", Kind.CONTRACTION, np.vecdot, 2)
 DOT = Op("dot", Kind.CONTRACTION, np.dot, 2)
 VDOT = Op("vdot", Kind.CONTRACTION, np.vdot, 2)
 INNER = Op("inner", Kind.CONTRACTION, np.inner, 2)
-OUTER = Op("outer", Kind.CONTRACTION, np.outer, 2)
 CROSS = Op("cross", Kind.CONTRACTION, np.cross, 2)
 KRON = Op("kron", Kind.CONTRACTION, np.kron, 2)
 TENSORDOT = Op("tensordot", Kind.CONTRACTION, np.tensordot, 2)
@@ -86,7 +84,7 @@ LINEAR = Op("nn.linear", Kind.CONTRACTION, _linear, 2)
 TABLE: dict[str, Op] = {
     row.name: row
     for row in (
-        *(MATMUL, MATVEC, VECMAT, VECDOT, DOT, VDOT, INNER, OUTER, KRON),
+        *(MATMUL, MATVEC, VECMAT, VECDOT, DOT, VDOT, INNER, KRON),
         *(TENSORDOT, EINSUM, CONVOLVE, CORRELATE, CROSS, MULTI_DOT),
     )
 }

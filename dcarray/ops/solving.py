@@ -25,7 +25,6 @@ __all__ = [
     "MATRIX_POWER",
     "MATRIX_RANK",
     "NORM",
-    "OUTER",
     "PINV",
     "QR",
     "SLOGDET",
@@ -52,7 +51,6 @@ MATRIX_NORM = Op("linalg.matrix_norm", Kind.SOLVER, np.linalg.matrix_norm)
 MATRIX_POWER = Op("linalg.matrix_power", Kind.SOLVER, np.linalg.matrix_power)
 MATRIX_RANK = Op("linalg.matrix_rank", Kind.SOLVER, np.linalg.matrix_rank)
 NORM = Op("linalg.norm", Kind.SOLVER, np.linalg.norm)
-OUTER = Op("linalg.outer", Kind.SOLVER, np.linalg.outer, 2)
 PINV = Op("linalg.pinv", Kind.SOLVER, np.linalg.pinv)
 QR = Op("linalg.qr", Kind.SOLVER, np.linalg.qr)
 SLOGDET = Op("linalg.slogdet", Kind.SOLVER, np.linalg.slogdet)
@@ -68,7 +66,7 @@ TABLE: dict[str, Op] = {
     for row in (
         *(CHOLESKY, COND, CROSS, DET, EIG),
         *(EIGH, EIGVALS, EIGVALSH, INV, LSTSQ, MATRIX_NORM),
-        *(MATRIX_POWER, MATRIX_RANK, NORM, OUTER, PINV, QR),
+        *(MATRIX_POWER, MATRIX_RANK, NORM, PINV, QR),
         *(SLOGDET, SOLVE, SVD, SVDVALS, TENSORINV, TENSORSOLVE),
         *(VECTOR_NORM,),
     )

@@ -214,6 +214,17 @@ def test_small_operands_of_a_large_result_are_recorded():
     same(row, a[0] - b[0])
 
 
+def test_outer_products_are_recorded():
+    u, v = (np.random.default_rng(k).random(512) for k in (1, 2))
+    x, y = dc.asarray(u), dc.asarray(v)
+    with dc.profile() as p:
+        found = dc.outer(x, y) + dc.linalg.outer(y, x)
+        assert not p.groups
+        dc.evaluate(found)
+    assert len(p.groups) == 1
+    same(found, np.outer(u, v) + np.outer(v, u))
+
+
 def test_overlapping_assignment_goes_through_a_temporary():
     host = np.arange(20.0)
     x = dc.asarray(host)

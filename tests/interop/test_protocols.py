@@ -192,9 +192,9 @@ def test_lists_with_arrays_in_them() -> None:
 def test_lists_that_contain_themselves_are_refused(first: Any) -> None:
     endless: list[Any] = [first]
     endless.append(endless)
-    with pytest.raises(ValueError, match="inhomogeneous|dimension"):
+    with pytest.raises(ValueError, match=r"inhomogeneous|dimension"):
         dc.array(endless)
-    with pytest.raises(ValueError, match="inhomogeneous|dimension"):
+    with pytest.raises(ValueError, match=r"inhomogeneous|dimension"):
         dc.arange(2) + endless
 
 

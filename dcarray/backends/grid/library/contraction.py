@@ -297,23 +297,6 @@ def contracted(
     return product(work, one, other).through(lambda a: a.reshape(shape))
 
 
-def _outer(work: Work, x: Any, y: Any) -> GridView:
-    """`numpy.outer`."""
-    x = work.reshaped(work.put(x), (-1, 1))
-    return work.map(MULTIPLY, x, work.reshaped(work.put(y), (1, -1)))
-
-
-def _vector_outer(work: Work, x: Any, y: Any) -> GridView:
-    """`numpy.linalg.outer`, of vectors only."""
-    x, y = work.put(x), work.put(y)
-    if x.ndim != 1 or y.ndim != 1:
-        raise ValueError(
-            "Input arrays must be one-dimensional, but they are "
-            f"x1.ndim={x.ndim} and x2.ndim={y.ndim}."
-        )
-    return _outer(work, x, y)
-
-
 def _kron(work: Work, x: Any, y: Any) -> GridView:
     """`numpy.kron`."""
     x, y = work.put(x), work.put(y)
@@ -345,8 +328,6 @@ TABLE: dict[str, Callable[..., Any]] = {
     "dot": _dot,
     "vdot": _vdot,
     "inner": _inner,
-    "outer": _outer,
-    "linalg.outer": _vector_outer,
     "kron": _kron,
     "tensordot": _tensordot,
     "linalg.multi_dot": _multi_dot,
