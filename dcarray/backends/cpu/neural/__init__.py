@@ -7,8 +7,8 @@ of `combining`), to which `sides` brings channels side by side by that of `moves
 matrices of windows, which `columns` lays out for BLAS (kept to one thread meanwhile by
 `blas`), or `taps`, which does without them.  `planes` cuts what treats every plane for
 itself, `norms` has softmax and norms (by `moments`), and `scores` attention: in blocks,
-by the machine code of `attending` or by BLAS.  `writing` and `spelling` help to write
-machine code.
+by the machine code of `attending` or by BLAS.  `framing` copies what windows see at
+the edges.  `writing` and `spelling` help to write machine code.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from ....ops.neural.windows import at
 from ..memory import host_pool, rent
 from ..threads import run_slices
 from .blas import one_blas_thread
+from .framing import copy_framed
 
 __all__ = [
     "HostArray",
@@ -170,7 +171,6 @@ class Workspace:
         self.dtype = dtype
         self.channels_last = channels_last
         self._memory: dict[str, HostArray] = {}
-        self._edges: tuple[Any, ...] = ()
 
     def array(self, name: str, shape: Sizes) -> HostArray:
         """Memory for one purpose; what was in it is lost."""
@@ -280,22 +280,26 @@ class Workspace:
         self, part: HostArray, reach: list[range], inside: list[range]
     ) -> HostArray:
         """The positions of ``reach``, 0 where there is nothing in ``part``."""
-        lengths = map(len, reach)
+        shape = (*part.shape[:2], *map(len, reach))
         if self.channels_last:
-            whole = self.array("edge", (part.shape[0], *lengths, part.shape[1]))
+            whole = self.array("edge", (shape[0], *shape[2:], shape[1]))
             whole = np.moveaxis(whole, -1, 1)
         else:
-            whole = self.array("edge", (*part.shape[:2], *lengths))
+            whole = self.array("edge", shape)
         middle = [
             slice(i.start - r.start, max(i.start, i.stop) - r.start)
             for r, i in zip(reach, inside)
         ]
-        edges = (whole.shape, *[(s.start, s.stop) for s in middle])
-        if edges != self._edges:  # else they are zeros already
-            whole.fill(0)
-            self._edges = edges
-        if part.size:
-            np.copyto(whole[at(middle)], part)
+        order = (0, *range(2, part.ndim), 1) if self.channels_last else range(part.ndim)
+        starts = (0, 0, *[s.start for s in middle])
+        if copy_framed(
+            part.transpose(order),
+            whole.transpose(order),
+            tuple([starts[axis] for axis in order]),
+        ):
+            return whole
+        whole.fill(0)
+        np.copyto(whole[at(middle)], part)
         return whole
 
 
