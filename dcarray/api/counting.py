@@ -83,9 +83,15 @@ def _weighed(a: Any, bins: Any, span: Any, weights: Any) -> tuple[Any, Any]:
     x, w = (as_array(one) for one in (a, weights))
     if x.shape != w.shape:
         raise ValueError("weights should have the same shape as a.")
-    edges = asarray(histogram_bin_edges(a, bins, span, weights), device=x._device)
-    place = _places(x.ravel(), edges)
-    return _summed(place, w.ravel(), edges.size + 1)[1:-1], edges
+    device = calling.named_device((x, w), {})
+    x, w = (one if one._device is device else one.to_device(device) for one in (x, w))
+    if w.dtype.kind != "c":
+        found, edges = _counts(x, bins, span, None, w)
+        return found, edges
+    (real, edges), (imaginary, _) = (
+        _counts(x, bins, span, None, part) for part in (w.real, w.imag)
+    )
+    return (real + 1j * imaginary).astype(w.dtype), edges
 
 
 def _places(x: DeviceArray, edges: DeviceArray) -> Any:

@@ -21,6 +21,7 @@ from .conversion import (
 )
 from .coverage import native
 from .manipulation import broadcast_to
+from .patterns import MOST, at_or_below, counts, grid, on_diagonal, pays
 
 __all__ = [
     "arange",
@@ -92,7 +93,14 @@ def arange(
         given.append(step)
     elif start is _missing:
         given = [0, stop, step]
-    host = np.arange(*[unwrapped(x) for x in given], dtype=dtype)
+    given = [unwrapped(x) for x in given]
+    if dtype is None and target.is_named and all([type(x) is int for x in given]):
+        first, last, step = given if len(given) == 3 else (0, given[0], 1)
+        is_small = max(abs(first), abs(last), abs(step)) < MOST
+        number = len(range(first, last, step)) if step and is_small else 0
+        if pays((number,), np.int64, target):
+            return counts(first, step, number, target)
+    host = np.arange(*given, dtype=dtype)
     if dtype is None:
         host = host.astype(default_dtype(host.dtype, target), copy=False)
     return placed(host, target)
@@ -222,6 +230,13 @@ def eye(
     target = chosen_device(device)
     rows, columns, shift = unwrapped(N), unwrapped(M), unwrapped(k)
     wanted = default_dtype(float, target) if dtype in (None, float) else dtype
+    sides = (rows, rows if columns is None else columns)
+    if type(shift) is int and order in ("C", "F") and pays(sides, wanted, target):
+        if order == "F":
+            turned = on_diagonal(*sides[::-1], -shift, np.dtype(wanted), target)
+            made: DeviceArray = turned.T
+            return made
+        return on_diagonal(*sides, shift, np.dtype(wanted), target)
     return placed(np.eye(rows, columns, shift, wanted, order), target)
 
 
@@ -252,18 +267,26 @@ def tri(
     """Ones at and below a diagonal, zeros above it; parameters as for `eye`."""
     target = chosen_device(device)
     wanted = default_dtype(float, target) if dtype in (None, float) else dtype
-    return placed(np.tri(unwrapped(N), unwrapped(M), unwrapped(k), wanted), target)
+    rows, columns, shift = unwrapped(N), unwrapped(M), unwrapped(k)
+    sides = (rows, rows if columns is None else columns)
+    if type(shift) is int and pays(sides, wanted, target):
+        mask: DeviceArray = at_or_below(*sides, shift, target)
+        return calls.cast(DeviceArray, mask, np.dtype(wanted))
+    return placed(np.tri(rows, columns, shift, wanted), target)
 
 
 def _part(m: Any, k: Any, lower: bool) -> Any:
     x = as_array(m)
-    shape = x.shape[-2:] if x.ndim > 1 else x.shape * 2
-    mask = _numpy.tri(*shape, k=k if lower else k - 1, dtype=bool)
     if not is_recordable(x.dtype):
         function = np.tril if lower else np.triu
         return placed(np.array(function(x._array(), k)), x._device)
-    zero = x.dtype.type(0)
-    keep = placed(mask, x._device if x._device.kind not in ("auto", "cpu") else "auto")
+    rows, columns = x.shape[-2:] if x.ndim > 1 else x.shape * 2
+    shift, zero = k if lower else k - 1, x.dtype.type(0)
+    if x._device.kind not in ("auto", "cpu") and type(shift) is int:
+        keep = at_or_below(rows, columns, shift, x._device)
+    else:
+        mask = _numpy.tri(rows, columns, shift, dtype=bool)
+        keep = placed(mask, x._device if x._device.is_named else "auto")
     chosen = (keep, x, zero) if lower else (keep, zero, x)
     return calls.elementwise(DeviceArray, WHERE, chosen)
 
@@ -384,6 +407,10 @@ def indices(
     """The index of each place along each axis, as `numpy.indices`."""
     target = chosen_device(device)
     wanted = default_dtype(float, target) if dtype is float else dtype
+    lengths = unwrapped(dimensions)
+    axes = [(length, 0, 1) for length in lengths] if type(lengths) is tuple else []
+    if not sparse and axes and pays((len(axes), *lengths), wanted, target):
+        return grid(axes, np.dtype(wanted), target)
     found = _numpy.indices(tuple(unwrapped(dimensions)), wanted, sparse)
     if sparse:
         return tuple([placed(np.array(item), target) for item in found])

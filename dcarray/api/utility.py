@@ -10,8 +10,9 @@ from ..array import DeviceArray
 from ..array.fallback import on_host
 from ..array.state import HostArray
 from ..layout import phantom
-from .conversion import as_array, placed, unwrapped
+from .conversion import as_array, chosen_device, placed, unwrapped
 from .coverage import native
+from .patterns import axis_of, grid, pays
 
 __all__ = [
     "array2string",
@@ -170,7 +171,21 @@ def _plain_slices(key: Any) -> Any:
     return unwrapped(key)
 
 
-mgrid = _Grid(np.mgrid)
+class _Dense(_Grid):
+    """`numpy.mgrid`, which a named device makes by itself where it is large."""
+
+    def __getitem__(self, key: Any) -> Any:
+        target = chosen_device(None)
+        plain = _plain_slices(key)
+        if target.is_named and type(plain) is tuple and len(plain) > 1:
+            axes = [axis for axis in map(axis_of, plain) if axis is not None]
+            lengths = [len(axes), *[axis[0] for axis in axes]]
+            if len(axes) == len(plain) and pays(lengths, np.int64, target):
+                return grid(axes, np.dtype(np.int64), target)
+        return super().__getitem__(plain)
+
+
+mgrid = _Dense(np.mgrid)
 ogrid = _Grid(np.ogrid)
 r_ = _Grid(np.r_)
 c_ = _Grid(np.c_)

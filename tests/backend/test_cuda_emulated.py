@@ -9,6 +9,7 @@ import pytest
 
 from dcarray.backends.cuda import (
     copying,
+    counting,
     drawing,
     picking,
     placing,
@@ -21,6 +22,7 @@ from dcarray.backends.cuda import (
 from dcarray.backends.cuda.kernels import scores as softmax
 from dcarray.backends.cuda.raw import Raw
 from dcarray.backends.grid import GridView
+from dcarray.backends.grid.library.work import Work
 from dcarray.ops import neural as ops
 from dcarray.ops.indexing import Slot
 
@@ -312,6 +314,56 @@ def test_places_in_an_ordered_axis(raw: Raw) -> None:
     row = picking.TABLE["searchsorted"]
     got = get(row(raw, put(raw, host), put(raw, values)))
     assert np.array_equal(got, np.searchsorted(host, values))
+
+
+def histogram(raw: Raw, host: Any, **options: Any) -> tuple[Any, Any]:
+    found = counting.TABLE["histogram"](raw, put(raw, host), **options)
+    assert found is not None
+    return get(found[0]), get(found[1])
+
+
+@pytest.mark.parametrize("code", ["f4", "f8", "i4", "u1"])
+def test_histograms(raw: Raw, code: str) -> None:
+    """Counts are NumPy's, on edges and beside them, too."""
+    host = (RNG.standard_normal(5003) * 20 + 90).astype(code)
+    cases = [
+        {"bins": 7},
+        {"bins": 1000},
+        {"bins": 5000},
+        {"bins": 9, "range": (80, 97)},
+    ]
+    cases += [{"bins": np.array([3.0, 80, 80, 91.5, 99, 100])}, {"bins": [4, 90, 91]}]
+    for options in cases:
+        got, wanted = histogram(raw, host, **options), np.histogram(host, **options)
+        for one, other in zip(got, wanted, strict=True):
+            assert one.dtype == other.dtype
+            assert np.array_equal(one, other)
+        edges = wanted[1].astype(code)
+        near = np.concatenate([edges, np.nextafter(edges, np.inf).astype(code)])
+        got, wanted = histogram(raw, near, **options), np.histogram(near, **options)
+        assert np.array_equal(got[0], wanted[0])
+
+
+@pytest.mark.parametrize("code", ["f8", "f4", "i2"])
+def test_histograms_of_weights(
+    raw: Raw, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Work, "cast", lambda work, x, dtype: x)  # no programs run here
+    host, weights = RNG.random(3001), (RNG.random(3001) * 9).astype(code)
+    for bins in (5, 100, 6000):
+        options = {"bins": bins, "range": (0.1, 0.8)}
+        got, _ = histogram(raw, host, weights=put(raw, weights), **options)
+        wanted, _ = np.histogram(host, weights=weights, **options)
+        np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+def test_ends(raw: Raw) -> None:
+    host = RNG.standard_normal(30_001).astype("f4")
+    assert list(counting.ends(raw, put(raw, host))) == [host.min(), host.max()]
+    host[17_000] = np.nan
+    assert np.isnan(counting.ends(raw, put(raw, host))).all()
+    with pytest.raises(ValueError, match="not finite"):
+        histogram(raw, host)
 
 
 def solved(raw: Raw, call: Any, *hosts: Any, **options: Any) -> Any:

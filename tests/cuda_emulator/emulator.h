@@ -1,5 +1,6 @@
 /* Enough of CUDA C++ to run our own texts on the host: a thread of the host for each of a
    block's, one block after the other. */
+#include <atomic>
 #include <barrier>
 #include <cmath>
 #include <cstring>
@@ -85,6 +86,12 @@ static unsigned long long atomicAdd(unsigned long long *x, unsigned long long y)
 
 static int atomicAdd(int *x, int y) {
   return __atomic_fetch_add(x, y, __ATOMIC_SEQ_CST);
+}
+static unsigned atomicAdd(unsigned *x, unsigned y) {
+  return __atomic_fetch_add(x, y, __ATOMIC_SEQ_CST);
+}
+static double atomicAdd(double *x, double y) {
+  return std::atomic_ref<double>(*x).fetch_add(y);
 }
 static unsigned atomicOr(unsigned *x, unsigned y) {
   return __atomic_fetch_or(x, y, __ATOMIC_SEQ_CST);

@@ -11,6 +11,7 @@ import pytest
 
 from dcarray.backends.cuda import (
     copying,
+    counting,
     drawing,
     picking,
     placing,
@@ -24,6 +25,7 @@ from dcarray.backends.cuda import (
 )
 from dcarray.backends.cuda.kernels import (
     choosing,
+    counting as tallies,
     elimination,
     folding,
     halving,
@@ -68,6 +70,12 @@ TEXTS = {
     ),
     "take": (choosing.take_text(2, True, "raise"), [picking._TAKE]),
     "search": (choosing.search_text(F2, True), [picking._SEARCH]),
+    "ends": (tallies.ends_text(F2), [counting._ENDS]),
+    "histogram": (
+        tallies.histogram_text(F2, F8, F8, I8),
+        [counting._HISTOGRAM],
+    ),
+    "counts": (tallies.histogram_text(F4, F4, F4, None), [counting._HISTOGRAM]),
     "along and down": (
         vectors.vector_text(F8),
         [products._ALONG, products._SHORT, products._DOWN, products._DOT],

@@ -17,6 +17,7 @@ from . import decomposing, transforms
 from .attention import TABLE as ATTENDED
 from .blas import TABLE as MULTIPLIED
 from .convolution import TABLE as CONVOLVED
+from .counting import TABLE as COUNTED
 from .drawing import TABLE as DRAWN
 from .driver import failure, failures
 from .exchange import as_cupy, from_cupy, inside
@@ -37,6 +38,7 @@ OWN: Mapping[str, Row] = {
     **ROWS,
     **INDEXED,
     **PICKED,
+    **COUNTED,
     **SORTED,
     **CONVOLVED,
     **ATTENDED,

@@ -16,7 +16,7 @@ from .joining import joined, slab
 from .ordering import search
 from .work import BOOL, INT32, INT64, INTP, HostArray, Work, normalized_axis
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "counted", "edges_of"]
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -137,8 +137,11 @@ def _digitize(work: Work, x: Any, bins: Any, *, right: Any = False) -> GridView:
 
 
 # -------------------------------------------------------------------------- histograms
-def _edges(work: Work, x: GridView, bins: Any, span: Any) -> HostArray:
-    """The edges of the bins of an array, on the host."""
+def edges_of(
+    work: Work, x: GridView, bins: Any, span: Any, ends: Callable[[], HostArray]
+) -> HostArray:
+    """The edges of the bins of an array, on the host; ``ends`` gives the smallest and
+    the largest element, once they are asked for."""
     if isinstance(bins, str):
         raise UnsupportedError(f"bins by {bins!r}")
     if isinstance(span, GridView):
@@ -146,12 +149,17 @@ def _edges(work: Work, x: GridView, bins: Any, span: Any) -> HostArray:
     if np.ndim(bins):
         host = work.read(bins) if isinstance(bins, GridView) else np.asarray(bins)
         return np.histogram_bin_edges(np.empty(0, x.dtype), host)
-    ends = np.empty(0, x.dtype)
-    if x.size and span is None:
+    found = ends() if x.size and span is None else np.empty(0, x.dtype)
+    return np.histogram_bin_edges(found, bins, span)
+
+
+def _edges(work: Work, x: GridView, bins: Any, span: Any) -> HostArray:
+    def ends() -> HostArray:
         axes = tuple(range(x.ndim))
         found = [work.read(work.reduce(op, axes, x)) for op in (MIN, MAX)]
-        ends = np.concatenate([end.reshape(1) for end in found])
-    return np.histogram_bin_edges(ends, bins, span)
+        return np.concatenate([end.reshape(1) for end in found])
+
+    return edges_of(work, x, bins, span, ends)
 
 
 def _histogram_bin_edges(
@@ -170,9 +178,9 @@ def _histogram(
     density: Any = None,
     weights: Any = None,
 ) -> tuple[GridView, GridView]:
-    """`numpy.histogram`, without weights and densities."""
-    if density or weights is not None:
-        raise UnsupportedError("a histogram with weights, or of densities")
+    """`numpy.histogram`, without densities."""
+    if density:
+        raise UnsupportedError("a histogram of densities")
     x = work.reshaped(work.put(x), (-1,))
     if x.dtype == BOOL:
         x = work.cast(x, np.dtype(np.uint8))
@@ -180,8 +188,14 @@ def _histogram(
     edges = work.put(host)
     dtype = np.promote_types(x.dtype, host.dtype)
     # Where an element belongs behind all edges, it is the last one or too large.
-    places = search(work, edges, x, "right", dtype)
-    counts = counted(work, work.cast(places, INT64), host.size + 1)
+    places = work.cast(search(work, edges, x, "right", dtype), INT64)
+    if weights is not None:
+        given = work.reshaped(work.put(weights), (-1,))
+        ends = work.map(EQUAL, x, host[-1], dtype=INT64)
+        places = work.map(SUBTRACT, places, ends)
+        sums = counted(work, places, host.size + 1, given)
+        return work.cast(sums, given.dtype).through(lambda a: a[1:-1]), edges
+    counts = counted(work, places, host.size + 1)
     found = counts.through(lambda a: a[1:-1])
     if x.size and found.size:
         last = work.reduce(SUM, (0,), x, host[-1], before=EQUAL, dtype=INTP)
