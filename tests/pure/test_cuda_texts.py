@@ -17,6 +17,7 @@ from dcarray.backends.cuda import (
     pooling,
     rows,
     scores,
+    selecting,
     solvers,
     sorting,
     transforms,
@@ -33,6 +34,7 @@ from dcarray.backends.cuda.kernels import (
     scaling,
     scanning,
     scores as softmax,
+    selecting as selects,
     vectors,
     ziggurats,
 )
@@ -62,6 +64,8 @@ TEXTS = {
         choosing.mask_text(16),
         [picking._COUNT, picking._ADD, picking._CHOOSE, placing._PUT],
     ),
+    "select": (selects.select_text(16), [selecting._SELECT]),
+    "select places": (selects.select_text(0), [selecting._SELECT]),
     "places": (
         places.place_text(16, True, 2),
         [placing._find(2), placing._CLAIM, placing._FILL, placing._STORE],
