@@ -21,6 +21,8 @@ import numpy as np
 from dcarray.backends import registry
 from dcarray.backends.cuda import backend as cuda_backend, blas, driver, vectors
 from dcarray.backends.cuda.functions import Function
+from dcarray.backends.cuda.kernels.choosing import WORDS
+from dcarray.backends.cuda.kernels.selecting import COUNT_BITS
 from dcarray.kernel.interpret import interpret
 from dcarray.kernel.lower import lower
 from dcarray.kernel.nodes import Array
@@ -168,6 +170,8 @@ class Runtime:
         kernel, arguments = function.kernel, function.given
 
         def call() -> None:
+            if kernel.name == "select_true":
+                return self._select(function.text, *arguments)
             given = []
             for parameter, argument in zip(kernel.parameters, arguments, strict=True):
                 if isinstance(parameter, Array):
@@ -178,9 +182,21 @@ class Runtime:
                     given.append(np.asarray(argument).astype(parameter.dtype))
             groups, group = sizes[:3], sizes[3:]
             grid = [a * b for a, b in zip(groups, group, strict=True)]
-            interpret(kernel, given, tuple(grid), tuple(group))
+            return interpret(kernel, given, tuple(grid), tuple(group))
 
         self._run("kernel", stream, call)
+
+    def _select(self, text: str, *given: int) -> None:
+        """As `kernels.selecting` has it; the only text that is known here."""
+        mask, x, out, _, number, seen, size, offset = given
+        nbytes = next((n for n, kind in WORDS.items() if f" {kind} element" in text), 0)
+        found: Any = np.flatnonzero(self.seen_from(mask)[:size])
+        if nbytes:
+            elements = self.seen_from(x)[offset * nbytes :][: size * nbytes]
+            found = elements.view(f"V{nbytes}")[found]
+        ctypes.memmove(out, found.tobytes(), found.nbytes)
+        word = number << COUNT_BITS | found.size
+        ctypes.c_uint64.from_address(seen).value = word
 
     def eventRecord(self, event: int, stream: int) -> None:
         self._refuse("record", stream)
@@ -249,10 +265,11 @@ class _Libraries:
 class _Interpreted(Function):
     """A function whose kernel is interpreted."""
 
-    __slots__ = ("given", "kernel")
+    __slots__ = ("given", "kernel", "text")
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: Any, text: str = "") -> None:
         self.kernel = lower(kernel)
+        self.text = text
         self.handle: Any = self
         self.most = 64
         self.is_free = True
@@ -267,6 +284,11 @@ class _Interpreted(Function):
             self.given = arguments
 
         self.pack = pack
+
+
+def _interpreted(_: Any, text: str, kernel: Any) -> Any:
+    """`CudaBackend.build`."""
+    return _Interpreted(kernel, text)
 
 
 @contextmanager
@@ -292,7 +314,9 @@ def installed() -> Iterator[Runtime]:
         cache.cache_clear()
     entry = cuda_backend.launch_entry
     cuda_backend.launch_entry = lambda: 0  # a driver that is here knows none of this
-    cuda_backend.CudaBackend.build = lambda self, text, kernel: _Interpreted(kernel)  # type: ignore[method-assign]
+    cuda_backend.CudaBackend.build = lambda self, text, kernel: _Interpreted(
+        kernel, text
+    )  # type: ignore[method-assign]
     # No cuBLAS, and no texts of CUDA's own: the grid's kernels multiply.
     blas.Blas.product = lambda *_: None  # type: ignore[method-assign]
     dot, vectors.dot = vectors.dot, lambda *_: None

@@ -3,6 +3,7 @@ cimport cython
 from ..config cimport current
 from .kept cimport copied, sliced
 from .keys cimport hosted, is_basic, is_simple
+from .masks cimport masked
 from .operands cimport wrap
 from .state cimport ArrayState, host_sibling, settled, writable
 from .storing cimport stored_on_host

@@ -21,6 +21,7 @@ from .immediate import SCALARS
 from .kept import basic_view, copied, number_of, sliced
 from .keys import hosted, is_basic, is_simple, normalised, slotted, with_numbers
 from .library import oracle
+from .masks import masked
 from .operands import wrap
 from .state import (
     ArrayState,
@@ -58,6 +59,10 @@ def get_item(x: ArrayState, key: Any) -> Any:
             if type(result) is _ndarray:
                 return host_sibling(x, result)
             return wrap(type(x), result, x._device)
+    if isinstance(key, ArrayState) and x._device.is_named:
+        chosen = masked(x, key)
+        if chosen is not None:
+            return chosen
     if host is None and x._device.kind not in _ON_HOST and is_basic(key):
         view = sliced(x, key)
         shown = view._view

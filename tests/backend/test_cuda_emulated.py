@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -16,11 +17,12 @@ from dcarray.backends.cuda import (
     pooling,
     rows,
     scores,
+    selecting,
     solvers,
     vectors,
 )
-from dcarray.backends.cuda.kernels import scores as softmax
-from dcarray.backends.cuda.raw import Raw
+from dcarray.backends.cuda.kernels import scores as softmax, selecting as kernel
+from dcarray.backends.cuda.raw import Raw, signature
 from dcarray.backends.grid import GridView
 from dcarray.backends.grid.library.work import Work
 from dcarray.ops import neural as ops
@@ -35,10 +37,23 @@ pytestmark = [
 
 RNG = np.random.default_rng(5)
 
+BEFORE = """
+extern "C" __global__ void before(
+    count_word *state, long long *out, long long tile, long long number) {
+  count_word launch = (count_word)number << COUNT_BITS;
+  count_word found = counted_before(state + 1, tile, launch);
+  if (!threadIdx.x) out[0] = found;
+}
+"""
+BEFORE_SIGNATURE = signature("before", "wwqq")
+
 
 @pytest.fixture(scope="module")
-def raw(tmp_path_factory: pytest.TempPathFactory) -> Raw:
-    return Raw(cast(Any, EmulatedDevice(tmp_path_factory.mktemp("cuda"))))
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raw]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selecting, "pinned", lambda nbytes: np.empty(nbytes, np.uint8))
+        device = EmulatedDevice(tmp_path_factory.mktemp("cuda"))
+        yield Raw(cast(Any, device))
 
 
 def put(raw: Raw, x: Any) -> GridView:
@@ -252,11 +267,59 @@ def test_pooling(raw: Raw, kernel: Any, stride: Any, low: Any) -> None:
     assert np.array_equal(call(raw, "nn.sum_pool_gradient", g, **options), want)
 
 
-def test_masks(raw: Raw) -> None:
+@pytest.mark.parametrize("largest", [selecting.LARGEST, 0])
+def test_masks(raw: Raw, largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selecting, "LARGEST", largest)
     for size in (1, 15, 4097):
         host, mask = RNG.random(size).astype("f4"), RNG.random(size) > 0.6
         found = picking.chosen(raw, put(raw, mask), put(raw, host))
         assert np.array_equal(get(found), host[mask])
+        found = picking.chosen(raw, put(raw, mask), None)
+        assert np.array_equal(get(found), np.flatnonzero(mask))
+
+
+def test_few_of_many(raw: Raw, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selecting, "SPARE", 0)
+    copies: list[int] = []
+
+    def copy(source: Any, start: int, target: Any, nbytes: int) -> None:
+        copies.append(nbytes)
+        target.seen_as("u1")[:] = source.seen_as("u1")[start : start + nbytes]
+
+    monkeypatch.setattr(raw.backend, "copy", copy, raising=False)
+    host = RNG.random(5000).astype("f4")
+    for number in (0, 3, 4000):
+        mask = np.arange(5000) < number
+        found = picking.chosen(raw, put(raw, mask), put(raw, host))
+        assert np.array_equal(get(found), host[mask])
+        assert found.memory.nbytes == 4 * number
+    assert copies == [12]
+
+
+def test_numbers_of_launches_begin_again(
+    raw: Raw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selecting, "MOST", 2)
+    host = RNG.random(9000).astype("f8")
+    for _ in range(4):
+        mask = RNG.random(9000) > 0.5
+        found = picking.chosen(raw, put(raw, mask), put(raw, host))
+        assert np.array_equal(get(found), host[mask])
+
+
+def test_tiles_before_a_tile(raw: Raw) -> None:
+    """More of them than a warp looks at in one go, which may all have counts alone."""
+    tiles, launch = 600, 7
+    for whole in (None, 0, 5, 300, 599):
+        counts = RNG.integers(0, 4097, tiles)
+        words = counts.astype("u8") | np.uint64(launch << 40)
+        if whole is not None:
+            words[whole] |= np.uint64(1 << 39)
+        state = put(raw, np.array([0, *words, 0], "u8"))
+        out = raw.new((1,), np.dtype("i8"))
+        text = kernel.select_text(0) + BEFORE
+        raw.run(text, BEFORE_SIGNATURE, (1,), 32, state, out, tiles, launch)
+        assert get(out)[0] == counts[whole or 0 :].sum()
 
 
 def test_indices(raw: Raw) -> None:

@@ -10,11 +10,14 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from dcarray.backends.cuda.raw import Raw
+from dcarray.backends.cuda.selecting import Selector
 from dcarray.backends.grid import Limits
+from dcarray.backends.starting import Allocator
 from dcarray.kernel.nodes import Kernel
 from dcarray.render.cuda import CUDA
 
@@ -56,11 +59,14 @@ class EmulatedDevice:
     device = "cuda:0"
     supported = frozenset(map(np.dtype, "?bBhHiIlLqQefd"))
     limits = Limits(group=1024, units=2, shared=1 << 15, items=256)
-    streams = SimpleNamespace(current=SimpleNamespace(pointer=0, capture=None))
+    _main = SimpleNamespace(pointer=0, capture=None)
+    streams = SimpleNamespace(current=_main, main=_main, several=False)
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._built: dict[str, ctypes.CDLL] = {}
+        self.allocator = Allocator(cast(Any, self))
+        self.select = Selector(Raw(cast(Any, self))).select
 
     def allocate(self, nbytes: int) -> Memory:
         return Memory(nbytes)
@@ -108,8 +114,8 @@ class EmulatedDevice:
         self, function: Any, kernel: Kernel, grid: Any, group: Any, numbers: Any
     ) -> Callable[[Sequence[Any], Any], None]:
         last = [number.item() for number in numbers]
-        return lambda memories, _: self.enqueue(
-            function, kernel, grid, group, [*memories, *last]
+        return lambda memories, scalars: self.enqueue(
+            function, kernel, grid, group, [*memories, *scalars, *last]
         )
 
 

@@ -14,6 +14,7 @@
 #define __launch_bounds__(...)
 #define __nanosleep(time)
 #define __threadfence()
+#define __threadfence_system()
 #define __fdividef(x, y) ((x) / (y))
 #define __syncthreads() all_of_block->arrive_and_wait()
 #define __syncwarp() all_of_warp[threadIdx.x / 32]->arrive_and_wait()

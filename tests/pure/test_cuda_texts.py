@@ -18,6 +18,7 @@ from dcarray.backends.cuda import (
     pooling,
     rows,
     scores,
+    selecting,
     solvers,
     sorting,
     transforms,
@@ -35,6 +36,7 @@ from dcarray.backends.cuda.kernels import (
     scaling,
     scanning,
     scores as softmax,
+    selecting as selects,
     vectors,
     ziggurats,
 )
@@ -64,6 +66,8 @@ TEXTS = {
         choosing.mask_text(16),
         [picking._COUNT, picking._ADD, picking._CHOOSE, placing._PUT],
     ),
+    "select": (selects.select_text(16), [selecting._SELECT]),
+    "select places": (selects.select_text(0), [selecting._SELECT]),
     "places": (
         places.place_text(16, True, 2),
         [placing._find(2), placing._CLAIM, placing._FILL, placing._STORE],

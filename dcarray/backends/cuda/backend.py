@@ -40,6 +40,7 @@ from .library import CudaLibrary, product
 from .memory import Block, DeviceAllocator, DevicePool, block_of
 from .placing import Placing
 from .raw import Raw
+from .selecting import Selector
 from .streams import LEGACY, Stream, Streams, address_of
 from .transfers import Transfers
 
@@ -117,6 +118,7 @@ class CudaBackend(Placing):
         self.allocator = DeviceAllocator(self)
         self._transfers = Transfers(self)
         self.raw = Raw(self)
+        self.select = Selector(self.raw).select
         self._blas = Blas(self)
         self.graphs, self.short = Graphs(self), short()
         self._peers: dict[str, bool] = {}
@@ -239,10 +241,7 @@ class CudaBackend(Placing):
             return
         stream = self.streams.current
         if stream.capture is not None:
-            stream.capture.refuse(
-                "reads an array on the host",
-                "such values, and shapes that depend on them, differ at each call",
-            )
+            stream.capture.refuse_reading()
         received = target
         if not target.flags.c_contiguous:
             received = np.empty(target.shape, target.dtype)

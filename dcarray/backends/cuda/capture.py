@@ -68,6 +68,19 @@ class Capture:
         """
         raise CaptureError(f"the function {what}", device=self._device, hint=hint)
 
+    def refuse_reading(self) -> None:
+        """The same of what the host reads.
+
+        Raises
+        ------
+        CaptureError
+            Always.
+        """
+        self.refuse(
+            "reads an array on the host",
+            "such values, and shapes that depend on them, differ at each call",
+        )
+
 
 class Graph:
     """Captured launches.

@@ -15,6 +15,7 @@ from ..grid.views import GridView
 from .kernels import choosing
 from .kernels.common import is_known
 from .raw import Raw, signature
+from .stacks import ALIGNED
 
 __all__ = ["SIZES", "TABLE", "chosen", "counted", "is_choosable", "is_dense", "read"]
 
@@ -43,6 +44,7 @@ def _is_mask(x: Any) -> bool:
         and x.dtype.kind == "b"
         and x.size > 0
         and x.layout.offset == 0
+        and not x.memory.pointer % ALIGNED
         and is_dense(x)
     )
 
@@ -61,6 +63,10 @@ def chosen(raw: Raw, mask: GridView, x: GridView | None) -> GridView:
     size, dtype = (0, INT64) if x is None else (x.dtype.itemsize, x.dtype)
     offset = 0 if x is None else x.layout.offset // size
     source = mask.memory if x is None else x.memory
+    selected = raw.backend.select(mask.memory, source, mask.size, size, offset)
+    if selected is not None:
+        memory, count = selected
+        return GridView(memory, Layout.dense((count,), dtype.itemsize), dtype)
     sums, count, choose = counted(raw, mask, size, offset)
     out = raw.new((count,), dtype)
     if count:

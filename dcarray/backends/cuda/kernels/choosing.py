@@ -13,6 +13,7 @@ import numpy as np
 from .common import head
 
 __all__ = [
+    "BITS",
     "THREADS",
     "TILE",
     "WORDS",
@@ -48,7 +49,7 @@ def mask_text(size: int) -> str:
     """
     kind = WORDS.get(size, "long long")
     value = "x[base + kept[k]]" if size else "base + kept[k]"
-    return f"typedef {kind} element;\n" + _MASKS.replace("VALUE", value)
+    return f"typedef {kind} element;\n" + BITS + _MASKS.replace("VALUE", value)
 
 
 @cache
@@ -95,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(256) steady(
 }
 """
 
-_MASKS = """\
+BITS = """\
 constexpr int THREADS = 256, TILE = 4096;
 typedef unsigned int word;
 
@@ -117,7 +118,10 @@ __device__ inline word bits_of(const unsigned char *mask, long long first,
   }
   return found;
 }
+"""
+"""How a thread reads sixteen bools."""
 
+_MASKS = """\
 extern "C" __global__ void __launch_bounds__(THREADS) count_tiles(
     const unsigned char *__restrict__ mask, long long *sums, long long size) {
   __shared__ int parts[THREADS / 32];
