@@ -400,6 +400,13 @@ class CudaBackend(Placing):
         sizes = function.sizes(grid, group)
         return function.again(self, sizes, numbers, usual) if sizes else usual
 
+    def start_once(self, function: Function, kernel: Kernel, *rest: Any) -> None:
+        """Start a function over any grid; see `GridBackend.start_once`."""
+        grid, group, memories, scalars, numbers = rest
+        sizes = function.sizes(grid, group)
+        if not (sizes and function.once(self, memories, scalars, numbers, sizes)):
+            super().start_once(function, kernel, *rest)
+
     def _stream_of(
         self, function: Function, kernel: Kernel, arguments: Sequence[Any]
     ) -> int:
