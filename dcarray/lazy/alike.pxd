@@ -43,5 +43,4 @@ cpdef Found reduction_of(Value root, view, ending)
 
 cdef object _PENDING
 cdef list _often
-cdef dict _kins
 cdef Py_ssize_t _LEAF, _NUMBER, OFTEN

@@ -145,12 +145,16 @@ class Function:
     def once(
         self,
         backend: CudaBackend,
+        grid: Sequence[int],
+        group: Sequence[int],
         memories: list[Any],
         scalars: Sequence[Any],
         numbers: list[int],
-        sizes: Sizes,
     ) -> bool:
         """Start it with these numbers behind the program's; whether that was done."""
+        sizes = self.sizes(grid, group)
+        if sizes is None:
+            return False
         launcher = self._once
         if launcher is None:
             launcher = self._once = Launcher(backend, _never, self, sizes, [])
