@@ -27,15 +27,15 @@ cpdef Found related(Value root, Form form, ending, into)
     firsts=bytes, count=Py_ssize_t, k=Py_ssize_t, at=Py_ssize_t, place=Py_ssize_t,
     code=Py_ssize_t, values=list, leaves=list, views=list, scalars=list, readers=list,
     value=Value, expr=Expr, form=Form, sources=tuple, seen=tuple, template=Template,
-    plan=Plan, kin=Kin,
+    plan=Plan, kin=Kin, last=Expr, middle=Expr,
 )
 cdef Found _compared(Likeness likeness, Value root, ending, into)
 
 cdef Expr _expr(Value value)
 cdef bint _meet(list things, bytes pairs) except -1
 
-@cython.locals(last=Form, first=Form, middle=Form, place=Py_ssize_t, entry=list)
-cdef bint _comes_again(list values, Py_ssize_t count) except -1
+@cython.locals(place=Py_ssize_t, entry=list)
+cdef bint _is_frequent(last, first, middle) except -1
 cdef bint _is_ready(Template template, Value root) except -1
 
 @cython.locals(template=Template, plan=Plan)

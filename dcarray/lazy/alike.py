@@ -223,7 +223,8 @@ def _compared(
         for place in range(at):
             if leaves[at] is leaves[place] and views[at] is views[place]:
                 return None
-    if _comes_again(values, count):
+    last, middle = _expr(values[count - 1]), _expr(values[count // 2])
+    if _is_frequent(last.form, _expr(values[0]).form, middle.form):
         return None
     template = likeness.template
     if not _is_ready(template, root):
@@ -249,15 +250,12 @@ def _meet(things: list[Any], pairs: bytes) -> bool:
 
 
 _often: list[Any] = [None] * 512
-"""Operations of groups that came lately, and how often: at the place that their
-identities make."""
+"""What came lately, and how often: at the place that the identities make."""
 
 
-def _comes_again(values: list[Any], count: int) -> bool:
-    """Whether the group comes so often that it is to be remembered."""
-    last: Form = _expr(values[count - 1]).form
-    first: Form = _expr(values[0]).form
-    middle: Form = _expr(values[count // 2]).form
+def _is_frequent(last: Any, first: Any, middle: Any) -> bool:
+    """Whether what three objects stand for comes so often that it is to be
+    remembered."""
     place = native.mixed(last, first, middle) & 511
     entry = _often[place]
     if (
@@ -292,7 +290,9 @@ def reduction_of(root: Value, view: View, ending: Ending) -> Found | None:
     """A reduction of what is in memory, wherever it lies."""
     layout = native.item(view, 0)
     template = sole(ending[0], native.item(view, 1))
-    if 0 in layout.shape or not _is_ready(template, root):
+    if 0 in layout.shape or _is_frequent(view, ending[2], ending[0]):
+        return None
+    if not _is_ready(template, root):
         return None
     axis = fastest(layout.shape, layout.strides)
     plan = placed(template, layout.shape, (view,), (), axis, Reduced(view, ending))

@@ -60,7 +60,7 @@ def find(
             return found
     if root.device.is_named:
         if expr is None:
-            if ending is not None:
+            if ending is not None and (ending, view, ()) not in _plans:
                 found = reduction_of(root, view, ending)
                 if found is not None:
                     return found
@@ -185,6 +185,8 @@ def find(
         if outlives(value, {id(v) for v in values}):
             outputs.append(value)
             key.append(slot)
+    if expr is None:
+        key.append(())  # as it is asked for above
     whole = tuple(key)
     plan = _plans.get(whole)
     if plan is None:
