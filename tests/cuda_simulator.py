@@ -276,6 +276,7 @@ class _Interpreted(Function):
         self.lock = threading.Lock()
         self.codes = b"Q" * len(self.kernel.parameters)
         self.extra = 0
+        self._once = None
         self.writes = tuple(
             [isinstance(x, Array) and x.writable for x in self.kernel.parameters]
         )

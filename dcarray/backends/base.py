@@ -178,6 +178,25 @@ class Preparing(Backend, Protocol):
         """
 
 
+class Placing(Protocol):
+    """What the executables of such a backend may be, too: where operands lie is an
+    argument of their launches."""
+
+    def start(
+        self,
+        shape: tuple[int, ...],
+        places: Sequence[tuple[Layout, np.dtype[Any]]],
+        is_reduced: bool,
+        memories: list[Memory],
+        scalars: Sequence[Any],
+    ) -> None:
+        """What `Preparing.prepare` gives, done once.
+
+        ``places`` say how inputs, outputs and the result of a reduction lie, if there
+        ``is_reduced`` one; there are elements.
+        """
+
+
 @runtime_checkable
 class Exporting(Protocol):
     """A backend whose memory can leave through DLPack."""

@@ -19,7 +19,7 @@ from .graph import Form, State, Value
 if TYPE_CHECKING:
     from .plans import Plan
 
-__all__ = ["Pattern", "matched", "remember"]
+__all__ = ["NODES", "OTHERS", "Pattern", "matched", "remember"]
 
 MOST = 4
 """Patterns that end in one operation on operands that lie so."""

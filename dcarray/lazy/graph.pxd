@@ -23,7 +23,7 @@ cdef class Binding:
     cdef public list hosts
 
 cdef class Form:
-    cdef public object device, inner, inner_axis, op, plan, shape, signature
+    cdef public object device, inner, inner_axis, kin, op, plan, shape, signature
     cdef public tuple arrays, fits, inputs, number, outputs
     cdef public list patterns
     cdef public bint plain

@@ -260,6 +260,8 @@ class Form:
         ``shape``.
     device : Device or None
         A named device that is known to have the results' dtypes.
+    kin : Kin or None
+        What it shares with others that lie elsewhere, see `alike`.
     plan : Plan or None
         How a group of this one operation runs, see `known.find`.
     patterns : list of Pattern or None
@@ -275,6 +277,7 @@ class Form:
         "inner",
         "inner_axis",
         "inputs",
+        "kin",
         "number",
         "op",
         "outputs",
@@ -310,6 +313,7 @@ class Form:
         self.plain = plain
         self.device: Device | None = None
         self.plan: Any = None
+        self.kin: Any = None
         self.patterns: list[Any] | None = None
         self.number: tuple[Any, Any] | None = None
 

@@ -3,6 +3,7 @@ cimport cython
 from .. cimport native
 from ..config cimport current
 from .again cimport matched
+from .alike cimport reduction_of, related
 from .company cimport is_part, next_along
 from .found cimport Found, found_of
 from .graph cimport Binding, Expr, Form, Value

@@ -11,6 +11,7 @@ from typing import Any
 from .. import native
 from ..config import Settings, current
 from .again import matched, remember
+from .alike import keep, reduction_of, related
 from .company import is_part, next_along
 from .found import Found, found_of
 from .fuse import outlives
@@ -57,6 +58,16 @@ def find(
         found = matched(expr.form, root, ending or into, ending is None)
         if found is not None:
             return found
+    if root.device.is_named:
+        if expr is None:
+            if ending is not None and (ending, view, ()) not in _plans:
+                found = reduction_of(root, view, ending)
+                if found is not None:
+                    return found
+        elif view is root.view and into is not root.view:
+            found = related(root, expr.form, ending, into)
+            if found is not None:
+                return found
     global _walks
     _walks += 1
     mark = _walks
@@ -174,6 +185,8 @@ def find(
         if outlives(value, {id(v) for v in values}):
             outputs.append(value)
             key.append(slot)
+    if expr is None:
+        key.append(())  # as it is asked for above
     whole = tuple(key)
     plan = _plans.get(whole)
     if plan is None:
@@ -192,6 +205,8 @@ def find(
             form.plan = plan
     if expr is not None and len(outputs) == (ending is None):
         remember(ending or into, plan, leaves, scalars, values)
+        if root.device.is_named:
+            keep(None if ending is None else ending[0], plan, values)
     return found_of(plan, leaves, scalars, outputs, values)
 
 

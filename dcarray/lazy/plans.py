@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 from ..backends.registry import when_removed
+from ..dtypes import DType
 from ..layout import Layout, Shape, broadcast_strides
-from ..ops.program import Program
+from ..ops.program import Program, Reduction
+from ..ops.spec import Op
 from .fuse import Target, fastest, fuse
 from .graph import Form, Read, Value, View
 from .places import Ending, Reduced
 from .ready import Ready
 from .route import Usual
 
-__all__ = ["MOST", "Plan", "planned"]
+__all__ = ["MOST", "Plan", "Template", "placed", "planned", "sole", "spread"]
 
 MOST = 1 << 16
 """Kinds that are remembered."""
@@ -50,11 +53,15 @@ class Plan:
         Where ``auto`` runs it.
     pattern : Pattern or None
         By which it is known again, see `again`.
+    template : Template
+    is_kept : bool
+        False for a plan of one run, whose launches suit all plans of its template.
     """
 
     __slots__ = (
         "__weakref__",
         "inner_axis",
+        "is_kept",
         "leaves",
         "outputs",
         "pattern",
@@ -63,6 +70,7 @@ class Plan:
         "reduced",
         "shape",
         "sources",
+        "template",
         "usual",
     )
 
@@ -75,6 +83,7 @@ class Plan:
         inner_axis: int | None,
         reduced: Reduced | None,
     ) -> None:
+        self.template = template
         self.program = template.program
         self.sources = template.sources
         self.shape = shape
@@ -85,17 +94,57 @@ class Plan:
         self.ready: dict[str, Ready] = {}
         self.usual: Usual | None = None
         self.pattern: Any = None
+        self.is_kept = True
         _all.add(self)
 
 
-class Template(NamedTuple):
-    """What plans have in common that differ in shape alone; see `Plan`."""
+class Template:
+    """What plans have in common that differ in where things lie; see `Plan`.
 
-    program: Program
-    sources: tuple[int, ...]
+    ``ready`` has what launches the program anywhere, by device.
+    """
+
+    __slots__ = ("__weakref__", "program", "ready", "sources")
+
+    def __init__(self, program: Program, sources: tuple[int, ...]) -> None:
+        self.program = program
+        self.sources = sources
+        self.ready: dict[str, Ready] = {}
+        _all.add(self)
 
 
-_all: weakref.WeakSet[Plan] = weakref.WeakSet()
+def placed(
+    template: Template,
+    shape: Shape,
+    leaves: tuple[View, ...],
+    outputs: tuple[View, ...],
+    inner_axis: int | None,
+    reduced: Reduced | None,
+) -> Plan:
+    """A plan for one run."""
+    plan = Plan.__new__(Plan)
+    plan.template = template
+    plan.program = template.program
+    plan.sources = template.sources
+    plan.shape = shape
+    plan.leaves = leaves
+    plan.outputs = outputs
+    plan.inner_axis = inner_axis
+    plan.reduced = reduced
+    plan.ready = template.ready
+    plan.usual = None
+    plan.pattern = None
+    plan.is_kept = False
+    return plan
+
+
+@lru_cache(1024)
+def sole(op: Op, dtype: DType) -> Template:
+    """Of a reduction of what is in memory, and nothing else."""
+    return Template(Program((dtype,), (), (), (), Reduction(op, 0, dtype)), ())
+
+
+_all: weakref.WeakSet[Plan | Template] = weakref.WeakSet()
 
 _templates: dict[tuple[Any, ...], Template] = {}
 
@@ -188,11 +237,12 @@ def _seen(values: Sequence[Value]) -> list[View]:
         assert expr is not None
         for source, view in zip(expr.sources, expr.form.inputs, strict=True):
             if view is not None and id(source) not in computed:
-                found.setdefault((id(source), view), _spread(view, expr.form.shape))
+                found.setdefault((id(source), view), spread(view, expr.form.shape))
     return list(found.values())
 
 
-def _spread(view: View, shape: Shape) -> View:
+def spread(view: View, shape: Shape) -> View:
+    """What is seen of an array, repeated so that it has a shape."""
     layout, dtype = view
     if layout.shape == shape:
         return view
@@ -202,8 +252,8 @@ def _spread(view: View, shape: Shape) -> View:
 
 def forget(device: str) -> None:
     """Forget what was prepared for a device."""
-    for plan in list(_all):
-        plan.ready.pop(device, None)
+    for one in list(_all):
+        one.ready.pop(device, None)
 
 
 when_removed(forget)

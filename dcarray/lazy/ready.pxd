@@ -13,10 +13,16 @@ cdef class Ready:
     cdef public Starter starter
     cdef public list sizes
 
+    cpdef list run(self, Found found, into=*)
+    cpdef _start(self, Found found, list memories)
+
     @cython.locals(
         memories=list, buffers=list, now=double, value=Value, buffer=Buffer, valid=set,
-        copies=dict, sizes=list, place=Py_ssize_t, allocator=Allocator,
+        copies=dict, place=Py_ssize_t, allocator=Allocator,
     )
-    cpdef list run(self, Found found, into=*)
+    cpdef list _run(self, Found found, into, list sizes)
+
+cdef class Anywhere(Ready):
+    cdef public object executable
 
 cdef Gate _gate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..backends.base import Preparing
+from ..backends.base import Placing, Preparing
 from ..backends.buffer import Buffer, device_buffer
 from ..backends.gate import gate
 from ..backends.residents import moment
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .found import Found
     from .plans import Plan
 
-__all__ = ["Ready"]
+__all__ = ["Anywhere", "Ready"]
 
 
 class Ready:
@@ -57,6 +57,14 @@ class Ready:
         the device first.  Nothing is lost by an error.  The first output goes ``into``
         memory that lies as the plan's, and has no buffer of its own then.
         """
+        return self._run(found, into, self.sizes)
+
+    def _start(self, found: Found, memories: list[Any]) -> None:
+        self.starter.start(memories, found.scalars)
+
+    def _run(
+        self, found: Found, into: Into | None, sizes: list[int]
+    ) -> list[Buffer | None] | None:
         backend, device, allocator = self.backend, self.device, self.allocator
         memories: list[Any] = []
         buffers: list[Buffer | None] = []
@@ -76,7 +84,6 @@ class Ready:
                     return None
                 buffer.last_used = now
                 memories.append(memory)
-            sizes = self.sizes
             if into is not None:
                 written = into.prepare(backend)
                 memories.append(written)
@@ -86,7 +93,7 @@ class Ready:
             place = len(memories)
             for nbytes in sizes:
                 memories.append(allocator.allocate(nbytes))
-            self.starter.start(memories, found.scalars)
+            self._start(found, memories)
             if into is not None:
                 into.wrote(backend, written)
             for nbytes in sizes:
@@ -95,6 +102,45 @@ class Ready:
             return buffers
         finally:
             _gate.leave()
+
+
+class Anywhere(Ready):
+    """A program on a device, for plans of one run: where things lie is an argument.
+
+    Parameters
+    ----------
+    backend : Backend
+        It prepares launches.
+    executable : Placing
+    """
+
+    __slots__ = ("executable",)
+
+    def __init__(self, backend: Preparing, executable: Placing) -> None:
+        self.backend = backend
+        self.device = backend.device
+        self.allocator = allocator_of(backend)
+        self.executable = executable
+
+    def run(self, found: Found, into: Into | None = None) -> list[Buffer | None] | None:
+        """See `Ready.run`."""
+        plan: Plan = found.plan
+        sizes: list[int] = []
+        for layout, dtype in plan.outputs:
+            sizes.append(layout.size * dtype.itemsize)
+        if plan.reduced is not None:
+            sizes.append(plan.reduced.nbytes)
+        return self._run(found, into, sizes)
+
+    def _start(self, found: Found, memories: list[Any]) -> None:
+        plan: Plan = found.plan
+        places = plan.leaves + plan.outputs
+        reduced = plan.reduced
+        if reduced is not None:
+            places = (*places, reduced.kept)
+        self.executable.start(
+            plan.shape, places, reduced is not None, memories, found.scalars
+        )
 
 
 _gate = gate

@@ -116,7 +116,7 @@ def run(
         if home == "auto" and is_host_alone(device):
             home = "cpu"
     ready = plan.ready.get(home)
-    if ready is None and device.is_named and not collectors:
+    if ready is None and plan.is_kept and device.is_named and not collectors:
         ready = _prepared(plan, home)
     settings, known = current(), _known
     if known[0] is not settings:
@@ -153,6 +153,8 @@ def run(
                 return
     whole = found.group()
     ran_on = _run(whole, values, device, into, accumulator, failure, home)
+    if not plan.is_kept:
+        return
     if ran_on == "cpu":
         if home == "cpu" and home not in plan.ready:
             prepared = host_ready(backend_for("cpu"), plan)

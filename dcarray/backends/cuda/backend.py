@@ -395,9 +395,13 @@ class CudaBackend(Placing):
     def starter(self, function: Function, *rest: Any) -> Start:
         """What starts a function time and again; see `GridBackend.starter`."""
         usual = super().starter(function, *rest)
-        _, grid, group, numbers = rest
-        sizes = function.sizes(grid, group)
-        return function.again(self, sizes, numbers, usual) if sizes else usual
+        sizes = function.sizes(*rest[1:3])
+        return function.again(self, sizes, rest[3], usual) if sizes else usual
+
+    def start_once(self, function: Function, kernel: Kernel, *rest: Any) -> None:
+        """Start a function over any grid; see `GridBackend.start_once`."""
+        if not function.once(self, *rest):
+            super().start_once(function, kernel, *rest)
 
     def _stream_of(
         self, function: Function, kernel: Kernel, arguments: Sequence[Any]

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ...ops.elementwise import CAST
 from ...ops.program import Program
 from ..base import Start
-from ..grid.geometry import collapsed, elements
-from ..grid.programs import GridExecutable
-from ..grid.views import GridView
+from ..grid.geometry import collapsed, counted
+from ..grid.programs import GridExecutable, Place
 from .kernels import halving
 from .raw import Raw, signature
 
@@ -31,11 +30,10 @@ class CudaExecutable(GridExecutable):
 
     backend: CudaBackend
 
-    def _map(self, shape: tuple[int, ...], views: Sequence[GridView]) -> Start:
-        start = None
-        if _is_copy(self.program):
-            start = _halving(self.backend.raw, shape, *views)
-        return super()._map(shape, views) if start is None else start
+    def _own(self, shape: tuple[int, ...], places: Sequence[Place]) -> Start | None:
+        if not _is_copy(self.program):
+            return None
+        return _halving(self.backend.raw, shape, *places)
 
 
 def _is_copy(program: Program) -> bool:
@@ -45,14 +43,12 @@ def _is_copy(program: Program) -> bool:
     return node.op == CAST and node.dtypes == program.leaves
 
 
-def _halving(
-    raw: Raw, shape: tuple[int, ...], x: GridView, out: GridView
-) -> Start | None:
+def _halving(raw: Raw, shape: tuple[int, ...], x: Place, out: Place) -> Start | None:
     """A copy of every other element of rows; None for other copies."""
-    size = x.dtype.itemsize
+    size = x[1].itemsize
     if size not in halving.SIZES or not LEAST <= math.prod(shape) < 1 << 31:
         return None
-    (offset, begin), rows = elements((x, out))
+    (offset, begin), rows = counted((x, out))
     axes = collapsed(shape, rows, rows[1])
     if not 1 <= len(axes.lengths) <= 2:
         return None

@@ -13,5 +13,11 @@ cdef class Launcher(Starter):
     cdef public bytes codes, sides, tail
     cdef public tuple sizes
     cdef public Streams streams
-    @cython.locals(block=Block, given=list, stream=cython.ulonglong, streams=Streams, found=int)
     cpdef start(self, list memories, scalars)
+    cpdef bint begin(self, list memories, list numbers, tuple sizes) except -1
+    @cython.locals(block=Block, given=list, stream=cython.ulonglong, streams=Streams, found=int)
+    cpdef bint _began(
+        self, list memories, scalars, tuple sizes, bytes sides
+    ) except -1
+
+cdef dict _sides

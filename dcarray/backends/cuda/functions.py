@@ -75,6 +75,7 @@ class Function:
 
     __slots__ = (
         "_kept",
+        "_once",
         "codes",
         "extra",
         "handle",
@@ -108,6 +109,7 @@ class Function:
         self._kept = (packed, content, size, extra)
         self.extra = ctypes.addressof(extra)
         self.pack = partial(packed.pack_into, memoryview(content), 0)
+        self._once: Launcher | None = None
 
     def sizes(self, grid: Sequence[int], group: Sequence[int]) -> Sizes | None:
         """Blocks and their threads along three axes; None where groups do not fill the
@@ -139,6 +141,28 @@ class Function:
         """What starts it time and again, and as ``usual`` where a stream has to wait
         for another one, and when that fails."""
         return Launcher(backend, usual, self, sizes, [x.item() for x in numbers])
+
+    def once(
+        self,
+        backend: CudaBackend,
+        grid: Sequence[int],
+        group: Sequence[int],
+        memories: list[Any],
+        scalars: Sequence[Any],
+        numbers: list[int],
+    ) -> bool:
+        """Start it with these numbers behind the program's; whether that was done."""
+        sizes = self.sizes(grid, group)
+        if sizes is None:
+            return False
+        launcher = self._once
+        if launcher is None:
+            launcher = self._once = Launcher(backend, _never, self, sizes, [])
+        return launcher.begin(memories, [*scalars, *numbers], sizes)
+
+
+def _never(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
+    """`Launcher.begin` has no other way."""
 
 
 class Launcher(Starter):
@@ -194,13 +218,27 @@ class Launcher(Starter):
 
     def start(self, memories: list[Any], scalars: Sequence[Any]) -> None:
         """See `Starter`."""
+        if not self._began(memories, scalars, self.sizes, self.sides):
+            self.usual(memories, scalars)
+
+    def begin(self, memories: list[Any], numbers: list[Any], sizes: Sizes) -> bool:
+        """Start it over a grid, with all of its numbers; whether that was done."""
+        sides = _sides.get(sizes)
+        if sides is None:
+            if len(_sides) >= MOST_SIZES:
+                _sides.clear()
+            sides = _sides[sizes] = struct.pack("@6I", *sizes)
+        return self._began(memories, numbers, sizes, sides)
+
+    def _began(
+        self, memories: list[Any], scalars: Sequence[Any], sizes: Sizes, sides: bytes
+    ) -> bool:
         streams, function = self.streams, self.function
         stream = 0
         if streams.several:
             pointer = streams.in_order(memories, function.writes)
             if pointer is None:
-                self.usual(memories, scalars)
-                return
+                return False
             stream = pointer
         given: list[Any] = []
         for memory in memories:
@@ -215,15 +253,20 @@ class Launcher(Starter):
         if not self.is_only:
             self.backend._enter()
         if self.entry:
-            sides, codes, tail = self.sides, self.codes, self.tail
+            codes, tail = self.codes, self.tail
             found = native.launch(
                 self.entry, self.handle, sides, stream, codes, given, tail
             )
         # A thread without a device, an error, no way to call C: the long way knows.
-        if found and not function.launched(
-            self.backend, self.sizes, stream, [*given, *self.last]
-        ):
-            self.usual(memories, scalars)
+        return not found or function.launched(
+            self.backend, sizes, stream, [*given, *self.last]
+        )
+
+
+_sides: dict[Sizes, bytes] = {}
+"""Grids as the driver takes them."""
+
+MOST_SIZES = 1024
 
 
 def _packed(codes: bytes, last: Sequence[Any]) -> tuple[bytes, bytes]:

@@ -225,6 +225,21 @@ class GridBackend(ABC):
 
         return start
 
+    def start_once(
+        self,
+        function: Any,
+        kernel: Kernel,
+        grid: tuple[int, ...],
+        group: tuple[int, ...],
+        memories: list[Any],
+        scalars: Sequence[np.generic],
+        numbers: list[int],
+    ) -> None:
+        """Do once what `starter` gives; the ``numbers`` are Python's."""
+        kind = kernel.parameters[-1].dtype.type
+        last = [kind(number) for number in numbers]
+        self.enqueue(function, kernel, grid, group, [*memories, *scalars, *last])
+
     def run(
         self,
         kernel: Kernel,

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...layout import Layout
 
 __all__ = [
     "Axes",
     "Strides",
     "collapsed",
+    "counted",
     "elements",
     "is_wide",
     "runs",
@@ -20,17 +25,15 @@ __all__ = [
 Strides = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Axes:
     """Lengths and, for each operand, strides in elements, slowest axis first."""
 
-    lengths: tuple[int, ...]
-    strides: tuple[Strides, ...]
+    __slots__ = ("lengths", "size", "strides")
 
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self.lengths)
+    def __init__(self, lengths: tuple[int, ...], strides: tuple[Strides, ...]) -> None:
+        self.lengths = lengths
+        self.strides = strides
+        self.size = math.prod(lengths)
 
 
 def collapsed(
@@ -42,35 +45,43 @@ def collapsed(
     neighbours that all operands step through evenly are one.
     """
     axes = [axis for axis, length in enumerate(lengths) if length != 1]
-    axes.sort(key=lambda axis: -abs(order[axis]))
+    if not axes:
+        return Axes((), ((),) * len(strides))
+    if len(axes) == 1:
+        axis = axes[0]
+        return Axes((lengths[axis],), tuple([(row[axis],) for row in strides]))
+    axes = [axis for _, axis in sorted([(-abs(order[axis]), axis) for axis in axes])]
     joined: list[tuple[int, list[int]]] = []
     for axis in axes:
         steps = [row[axis] for row in strides]
         if joined:
             length, before = joined[-1]
-            if all(b == s * lengths[axis] for b, s in zip(before, steps, strict=True)):
+            if all(
+                [b == s * lengths[axis] for b, s in zip(before, steps, strict=True)]
+            ):
                 joined[-1] = (length * lengths[axis], steps)
                 continue
         joined.append((lengths[axis], steps))
     return Axes(
         tuple([length for length, _ in joined]),
-        tuple(zip(*[steps for _, steps in joined], strict=True))
-        if joined
-        else ((),) * len(strides),
+        tuple(zip(*[steps for _, steps in joined], strict=True)),
     )
 
 
 def is_wide(offsets: Sequence[int], axes: Sequence[Axes]) -> bool:
     """Whether indices need 64 bits: with room for one more step of a whole grid."""
     room = (1 << 31) - (1 << 26)
-    if any(one.size >= room for one in axes):
-        return True
-    for place, offset in enumerate(offsets):
-        reach = abs(offset)
+    for one in axes:
+        if one.size >= room:
+            return True
+    for place in range(len(offsets)):
+        reach = abs(offsets[place])
         for one in axes:
-            if place < len(one.strides):
-                steps = zip(one.lengths, one.strides[place], strict=True)
-                reach += sum([(n - 1) * abs(stride) for n, stride in steps])
+            lengths, strides = one.lengths, one.strides
+            if place < len(strides):
+                row = strides[place]
+                for axis in range(len(lengths)):
+                    reach += (lengths[axis] - 1) * abs(row[axis])
         if reach >= room:
             return True
     return False
@@ -78,8 +89,37 @@ def is_wide(offsets: Sequence[int], axes: Sequence[Axes]) -> bool:
 
 def elements(views: Sequence[Any]) -> tuple[list[int], list[Strides]]:
     """Offsets and strides of `GridView`s, counted in elements."""
-    found = [view.elements() for view in views]
-    return [offset for offset, _ in found], [strides for _, strides in found]
+    return counted([(view.layout, view.dtype) for view in views])
+
+
+def counted(
+    places: Sequence[tuple[Layout, np.dtype[Any]]],
+) -> tuple[list[int], list[Strides]]:
+    """The same of layouts and dtypes.
+
+    Raises
+    ------
+    UnsupportedError
+        They are no whole numbers of elements.
+    """
+    offsets: list[int] = []
+    rows: list[Strides] = []
+    for layout, dtype in places:
+        size = dtype.itemsize
+        begin, strides = layout.offset, layout.strides
+        rest = begin % size
+        row: list[int] = []
+        for stride in strides:
+            rest |= stride % size
+            row.append(stride // size)
+        if rest:
+            raise UnsupportedError(
+                f"{dtype} at offset {begin} with strides {strides}: a device takes "
+                "whole elements"
+            )
+        offsets.append(begin // size)
+        rows.append(tuple(row))
+    return offsets, rows
 
 
 LONG = 16
@@ -122,8 +162,11 @@ def runs(axes: Axes, offsets: Sequence[int], sizes: Sequence[int], nbytes: int) 
     nbytes : int
         Bytes that can be read at once, from a whole number of them on.
     """
-    if not axes.lengths or any(row[-1] not in (0, 1) for row in axes.strides):
+    if not axes.lengths:
         return 1
+    for row in axes.strides:
+        if row[-1] not in (0, 1):
+            return 1
     dense = [k for k, row in enumerate(axes.strides) if row[-1]]
     if not dense:
         return 1
@@ -132,6 +175,6 @@ def runs(axes: Axes, offsets: Sequence[int], sizes: Sequence[int], nbytes: int) 
     if found <= 1 or last < found or (len(axes.lengths) > 1 and last % found):
         return 1
     for k in dense:
-        if offsets[k] % found or any(step % found for step in axes.strides[k][:-1]):
+        if offsets[k] % found or any([n % found for n in axes.strides[k][:-1]]):
             return 1
     return found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,33 +16,48 @@ if TYPE_CHECKING:
 __all__ = ["Launch", "is_passed", "lowered_number"]
 
 
-@dataclass(frozen=True, slots=True)
 class Launch:
-    """A kernel, its grid, and the numbers that say where elements lie."""
+    """A kernel, its grid, and the numbers that say where elements lie.
 
-    kernel: Kernel
-    grid: tuple[int, ...]
-    group: tuple[int, ...]
-    numbers: tuple[np.generic, ...]
+    Parameters
+    ----------
+    kernel : Kernel
+    grid, group : tuple of int
+        See `GridBackend.run`.
+    numbers : list of int
+        The kernel's last arguments, all of one integer dtype.
+    """
 
-    @classmethod
-    def of(
-        cls,
+    __slots__ = ("grid", "group", "kernel", "numbers")
+
+    def __init__(
+        self,
         kernel: Kernel,
         grid: tuple[int, ...],
         group: tuple[int, ...],
-        numbers: Iterable[int],
-    ) -> Launch:
-        """``numbers`` are the kernel's last parameters, all of one integer dtype."""
-        kind = kernel.parameters[-1].dtype.type
-        return cls(kernel, grid, group, tuple([kind(number) for number in numbers]))
+        numbers: list[int],
+    ) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self.group = group
+        self.numbers = numbers
 
     def on(self, backend: GridBackend) -> Start:
         """What runs it, with memories and with scalars that are lowered already; the
         kernel is built."""
+        kind = self.kernel.parameters[-1].dtype.type
         function = backend.function(self.kernel)
-        return backend.starter(
-            function, self.kernel, self.grid, self.group, self.numbers
+        numbers = tuple([kind(number) for number in self.numbers])
+        return backend.starter(function, self.kernel, self.grid, self.group, numbers)
+
+    def once(
+        self, backend: GridBackend, memories: list[Any], scalars: Sequence[Any]
+    ) -> None:
+        """Run it; nothing is prepared."""
+        function = backend.function(self.kernel)
+        backend.start_once(
+            *(function, self.kernel, self.grid, self.group),
+            *(memories, scalars, self.numbers),
         )
 
 

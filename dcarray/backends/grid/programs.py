@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ...layout import Layout
 from ...ops.kernels.mapping import map_kernel
 from ...ops.kernels.runs import runs_kernel
 from ...ops.kernels.turning import SIDE, turning_kernel
 from ...ops.program import Program
 from ..base import Start
-from .geometry import Axes, collapsed, elements, is_wide, runs, turned_leaves
+from .geometry import Axes, collapsed, counted, is_wide, runs, turned_leaves
 from .launch import Launch, is_passed, lowered_number
-from .reductions import reduction
+from .reductions import in_parts, reduction
 
 if TYPE_CHECKING:
     from .backend import GridBackend
     from .views import GridView
 
-__all__ = ["GridExecutable"]
+__all__ = ["GridExecutable", "Place"]
+
+Place: TypeAlias = tuple[Layout, np.dtype[Any]]
 
 PER_ITEM = 4
 """Elements of a map that a work item takes before more groups are started."""
@@ -49,6 +52,9 @@ class GridExecutable:
         self.backend = backend
         self.program = program
         self._prepared: dict[Any, Start] = {}
+        self._leaves = len(program.leaves)
+        self._is_short = len(program.nodes) <= LONG
+        self._passed = all(map(is_passed, program.scalars))
 
     def run(
         self,
@@ -98,45 +104,95 @@ class GridExecutable:
         reduced: GridView | None,
     ) -> Start:
         start: Start
+        places = [(view.layout, view.dtype) for view in views]
         if reduced is not None:
             if 0 in reduced.layout.shape:
                 return _nothing
-            start = reduction(self.backend, self.program, shape, views)
-        elif 0 in shape or not views[len(self.program.leaves) :]:
+            start = reduction(self.backend, self.program, shape, places)
+        elif 0 in shape or not views[self._leaves :]:
             return _nothing
         else:
-            start = self._map(shape, views)
-        dtypes = self.program.scalars
-        if all(map(is_passed, dtypes)):
+            start = self._map(shape, places)
+        if self._passed:
             return start
 
         def lowered(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
-            given: list[np.generic] = []
-            for value, dtype in zip(scalars, dtypes, strict=True):
-                given.extend(lowered_number(value, dtype))
-            start(memories, given)
+            start(memories, self._lowered(scalars))
 
         return lowered
 
-    def _map(self, shape: tuple[int, ...], views: Sequence[GridView]) -> Start:
-        backend, leaves = self.backend, len(self.program.leaves)
-        offsets, rows = elements(views)
+    def start(
+        self,
+        shape: tuple[int, ...],
+        places: Sequence[Place],
+        is_reduced: bool,
+        memories: list[Any],
+        scalars: Sequence[Any],
+    ) -> None:
+        """Do once what `prepare` gives: nothing is kept for operands that lie so.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Without a 0.
+        places : sequence of (Layout, dtype)
+            How all operands lie, as arrays of ``shape``; the result of a reduction is
+            the last one.
+        is_reduced : bool
+            Whether there is such a result.
+        memories : list
+        scalars : sequence of NumPy scalars
+        """
+        if not self._passed:
+            scalars = self._lowered(scalars)
+        backend = self.backend
+        if is_reduced:
+            in_parts(backend, self.program, shape, places).once(
+                backend, memories, scalars
+            )
+            return
+        own = self._own(shape, places)
+        if own is not None:
+            own(memories, scalars)
+            return
+        self._laid_out(shape, places).once(backend, memories, scalars)
+
+    def _lowered(self, scalars: Sequence[Any]) -> list[Any]:
+        given: list[np.generic] = []
+        for value, dtype in zip(scalars, self.program.scalars, strict=True):
+            given.extend(lowered_number(value, dtype))
+        return given
+
+    def _own(self, shape: tuple[int, ...], places: Sequence[Place]) -> Start | None:
+        """What runs it by a text of the device's own, if there is one."""
+        return None
+
+    def _map(self, shape: tuple[int, ...], places: Sequence[Place]) -> Start:
+        own = self._own(shape, places)
+        return self._laid_out(shape, places).on(self.backend) if own is None else own
+
+    def _laid_out(self, shape: tuple[int, ...], places: Sequence[Place]) -> Launch:
+        """The launch of a map."""
+        backend, leaves = self.backend, self._leaves
+        offsets, rows = counted(places)
         axes = collapsed(shape, rows, rows[leaves])
         turn = None
-        if backend.limits.coalesces and backend.limits.items >= SIDE:
+        limits = backend.limits
+        if len(axes.lengths) > 1 and limits.coalesces and limits.items >= SIDE:
             turn = turned_leaves(axes, leaves)
         run = 1
-        if backend.limits.run > 1 and turn is None and len(self.program.nodes) <= LONG:
-            sizes = [view.dtype.itemsize for view in views]
-            run = runs(axes, offsets, sizes, backend.limits.run)
+        if limits.run > 1 and turn is None and self._is_short:
+            sizes = [dtype.itemsize for _, dtype in places]
+            run = runs(axes, offsets, sizes, limits.run)
         if run > 1:
-            launch = _by_runs(backend, self.program, axes, offsets, run)
-        elif turn is None:
-            launch = _in_order(backend, self.program, axes, offsets)
-        else:
-            items = backend.layouts["turn"].items
-            launch = _by_squares(self.program, items, axes, offsets, *turn)
-        return launch.on(backend)
+            return _by_runs(backend, self.program, axes, offsets, run)
+        if turn is None:
+            return _in_order(backend, self.program, axes, offsets)
+        items = backend.layouts["turn"].items
+        return _by_squares(self.program, items, axes, offsets, *turn)
+
+
+_WITHOUT_GAPS = ((1,), ())
 
 
 def _nothing(memories: Sequence[Any], scalars: Sequence[Any]) -> None:
@@ -149,7 +205,7 @@ def _in_order(
     """A map in the order of its outputs; see `map_kernel`."""
     layout = backend.layouts["map"]
     ndim = len(axes.lengths)
-    if ndim <= 1 and all(row in ((1,), ()) for row in axes.strides):
+    if ndim <= 1 and all([row in _WITHOUT_GAPS for row in axes.strides]):
         ndim = 0
     kernel = map_kernel(program, ndim, is_wide(offsets, (axes,)), layout.ahead)
     numbers = [axes.size, *offsets]
@@ -161,7 +217,7 @@ def _in_order(
     wanted = -(-axes.size // (items * PER_ITEM))
     waves = backend.limits.units * layout.waves
     groups = max(1, min(-(-axes.size // items), max(wanted, waves)))
-    return Launch.of(kernel, (groups * items,), (items,), numbers)
+    return Launch(kernel, (groups * items,), (items,), numbers)
 
 
 def _by_runs(
@@ -180,7 +236,7 @@ def _by_runs(
     for row, unit in zip(axes.strides, units, strict=True):
         numbers += [step // unit for step in row[:-1]]
     items = backend.layouts["map"].items
-    return Launch.of(kernel, (-(-size // items) * items,), (items,), numbers)
+    return Launch(kernel, (-(-size // items) * items,), (items,), numbers)
 
 
 def _by_squares(
@@ -204,4 +260,4 @@ def _by_squares(
         numbers += [row[k] for k in order]
     across, down = (-(-length // SIDE) for length in (lengths[-1], lengths[-2]))
     grid = (across * rows * SIDE, down, min(batches, MOST_GROUPS))
-    return Launch.of(kernel, grid, (rows * SIDE, 1, 1), numbers)
+    return Launch(kernel, grid, (rows * SIDE, 1, 1), numbers)

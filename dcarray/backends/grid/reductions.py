@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...layout import Layout
 from ...ops.kernels.reducing import Tile, accumulator, reduce_by_group, reduce_by_item
 from ...ops.program import Program, Reduction
 from ..base import Start
 from ..starting import InParts
-from .geometry import Axes, Strides, collapsed, elements, is_wide
+from .geometry import Axes, Strides, collapsed, counted, is_wide
 from .launch import Launch
 from .tuning import Choice
 
 if TYPE_CHECKING:
-    from .backend import GridBackend, GridView
+    from .backend import GridBackend
 
-__all__ = ["reduction"]
+__all__ = ["Parts", "in_parts", "reduction"]
 
 SHORT = 16
 """Elements up to which one work item reduces alone."""
@@ -34,48 +35,94 @@ def reduction(
     backend: GridBackend,
     program: Program,
     shape: tuple[int, ...],
-    views: Sequence[GridView],
+    places: Sequence[tuple[Layout, np.dtype[Any]]],
 ) -> Start:
-    """What runs a program that ends in a reduction, on views that lie like these.
+    """What runs a program that ends in a reduction, on operands that lie like these.
 
-    The last view is that of the result.
+    The last one is the result.
     """
-    *operands, target = views
-    offsets, rows = elements(operands)
-    (offset,), (result,) = elements([target])
-    final = target.layout.shape
+    return in_parts(backend, program, shape, places).on(backend)
+
+
+class Parts:
+    """One or two launches: the second one goes on with what the first one left in
+    memory in between.
+
+    Parameters
+    ----------
+    first : Launch
+    last : Launch, optional
+    nbytes : int
+        Of the memory in between.
+    """
+
+    __slots__ = ("first", "last", "nbytes")
+
+    def __init__(
+        self, first: Launch, last: Launch | None = None, nbytes: int = 0
+    ) -> None:
+        self.first = first
+        self.last = last
+        self.nbytes = nbytes
+
+    def on(self, backend: GridBackend) -> Start:
+        """See `Launch.on`."""
+        start = self.first.on(backend)
+        if self.last is None:
+            return start
+        return InParts(backend, self.nbytes, start, self.last.on(backend))
+
+    def once(
+        self, backend: GridBackend, memories: list[Any], scalars: Sequence[Any]
+    ) -> None:
+        """See `Launch.once`."""
+        if self.last is None:
+            self.first.once(backend, memories, scalars)
+            return
+        between = backend.allocate(self.nbytes)
+        self.first.once(backend, [*memories[:-1], between], scalars)
+        self.last.once(backend, [between, memories[-1]], ())
+
+
+def in_parts(
+    backend: GridBackend,
+    program: Program,
+    shape: tuple[int, ...],
+    places: Sequence[tuple[Layout, np.dtype[Any]]],
+) -> Parts:
+    """The launches of a program that ends in a reduction; see `reduction`."""
+    offsets, rows = counted(places)
+    offset, result = offsets.pop(), rows.pop()
+    layout, dtype = places[-1]
+    final = layout.shape
     gone = [k for k, (n, m) in enumerate(zip(shape, final, strict=True)) if n != m]
     stay = [k for k in range(len(shape)) if k not in gone]
     reduced = _picked(shape, rows, gone)
     kept = _picked(shape, [*rows, result], stay)
-    layout = backend.layouts["reduce"]
-    items = layout.items
+    choice = backend.layouts["reduce"]
+    items = choice.items
     offsets.append(offset)
     if reduced.size <= SHORT:
-        launch = _launch(program, items, kept, reduced, offsets, target.dtype, None, 1)
-        return launch.on(backend)
-    tile = _tile(kept, reduced, layout)
+        return Parts(_launch(program, items, kept, reduced, offsets, dtype, None, 1))
+    tile = _tile(kept, reduced, choice)
     groups = -(-kept.size // tile.width)
-    parts = max(1, backend.limits.units * layout.waves // groups)
+    parts = max(1, backend.limits.units * choice.waves // groups)
     parts = min(parts, -(-reduced.size // (tile.height * EACH)))
     if parts == 1:
-        launch = _launch(program, items, kept, reduced, offsets, target.dtype, tile, 1)
-        return launch.on(backend)
-    partial = accumulator(target.dtype)
+        return Parts(_launch(program, items, kept, reduced, offsets, dtype, tile, 1))
+    partial = accumulator(dtype)
     # Results in the order of the kept axes, as far apart as there are parts.
     steps = _dense(kept.lengths, parts)
     first = Axes(kept.lengths, (*kept.strides[:-1], steps))
     offsets[-1] = 0
-    launch = _launch(program, items, first, reduced, offsets, partial, tile, parts)
+    begin = _launch(program, items, first, reduced, offsets, partial, tile, parts)
     assert program.reduction is not None
     again = Program((partial,), (), (), (), Reduction(program.reduction.op, 0, partial))
     rest = Axes(kept.lengths, (steps, kept.strides[-1]))
     inner = Axes((parts,), ((1,),))
-    tile = _tile(rest, inner, layout)
-    last = _launch(again, items, rest, inner, [0, offset], target.dtype, tile, 1)
-    nbytes = kept.size * parts * partial.itemsize
-
-    return InParts(backend, nbytes, launch.on(backend), last.on(backend))
+    tile = _tile(rest, inner, choice)
+    last = _launch(again, items, rest, inner, [0, offset], dtype, tile, 1)
+    return Parts(begin, last, kept.size * parts * partial.itemsize)
 
 
 def _launch(
@@ -108,7 +155,7 @@ def _launch(
     for row in reduced.strides:
         numbers += row
     numbers += kept.strides[-1]
-    return Launch.of(kernel, grid, group, numbers)
+    return Launch(kernel, grid, group, numbers)
 
 
 def _tile(kept: Axes, reduced: Axes, layout: Choice) -> Tile:
