@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...config import current
+from ...render.llvm_elementary import ELEMENTARY
 from ...render.plan import Start
 from .engine import data_address
 from .execute import Executable, is_narrow
@@ -44,6 +45,8 @@ SEVERAL = 64
 
 WIDEST = 4096
 """Columns whose results stay in the cache."""
+
+_ELEMENTARY = {name for name, _ in ELEMENTARY}
 
 
 def fold_inside(
@@ -381,7 +384,8 @@ def _rows(
 
 
 def _has_long_body(executable: Executable) -> bool:
-    return any(node.op.fast is not None for node in executable.program.nodes)
+    ops = [node.op for node in executable.program.nodes]
+    return any(op.fast is not None or op.name in _ELEMENTARY for op in ops)
 
 
 def _pieces(
