@@ -2,7 +2,7 @@
 
 Along an inner reduced axis every block gives partial results; blocks are branches of
 NumPy's pairwise tree, or some short runs.  Along an outer one, rows are combined in
-order into the result.
+order into the result, along several such axes where they follow each other.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...config import current
+from ...render.llvm_elementary import ELEMENTARY
 from ...render.plan import Start
 from .engine import data_address
 from .execute import Executable, is_narrow
@@ -40,10 +41,12 @@ FEW = 64
 """Blocks that are looked at one by one for the signs of their zeros."""
 
 SEVERAL = 64
-"""Columns from which several rows are combined at a time."""
+"""Columns that are enough for a thread, and for a long body."""
 
 WIDEST = 4096
 """Columns whose results stay in the cache."""
+
+_ELEMENTARY = {name for name, _ in ELEMENTARY}
 
 
 def fold_inside(
@@ -127,7 +130,7 @@ def _prepare(
     marks = walk.reduced
     if marks[-1] and not any(marks[:-1]):
         return _runs(executable, ufunc, walk, threads)
-    if len(marks) > 1 and marks[-2] and sum(marks) == 1:
+    if True in marks and not marks[-1] and all(marks[marks.index(True) : -1]):
         return _rows(executable, ufunc, walk, threads)
     return None
 
@@ -309,8 +312,10 @@ class _Rows:
         recorder: Recorder,
         source: HostArray | None = None,
     ) -> bool:
-        *outer, _, length = self.walk.shape
-        result = np.full((*outer, length), self.identity, self.dtype)
+        kept = [
+            n for n, m in zip(self.walk.shape, self.walk.reduced, strict=True) if not m
+        ]
+        result = np.full(kept, self.identity, self.dtype)
         addresses.append(data_address(result))
         for piece in self.pieces:
             moved = [a + skip for a, skip in zip(addresses, piece.skips, strict=True)]
@@ -331,14 +336,18 @@ def _rows(
     identity = identity_of(ufunc, dtype)
     if identity is None:
         return None
-    *outer, rows, length = walk.shape
+    *above, rows, length = walk.shape
+    outer = above[: walk.reduced.index(True)]
+    groups, times = math.prod(outer), math.prod(above[len(outer) :])
     size = dtype.itemsize
     steps = [size]
     for number in [length, *reversed(outer[1:])][: len(outer)]:
         steps.append(steps[-1] * number)
-    kept = tuple(reversed(steps[1:]))
+    kept = (*reversed(steps[1:]), *(0,) * (len(above) - len(outer)))
     whole = _extended(walk, walk.shape, list(walk.strides), (*kept, 0, size))
-    if length >= SEVERAL and executable.fold_block(ufunc, whole, "columns"):
+    # Few columns leave no room for vectors, without which a long body is slow.
+    several = length >= SEVERAL or not _has_long_body(executable)
+    if several and executable.fold_block(ufunc, whole, "columns"):
         width = max(SEVERAL, -(-length // (threads * 16)) * 16)
         width = min(WIDEST, length, width)
         return _pieces(executable, ufunc, walk, kept, width, "columns", threads)
@@ -354,8 +363,8 @@ def _rows(
         bound = executable.bind_fold(ufunc, merged, "rows", edges, 0, length, 0)
         if bound is None:
             return None
-        groups = math.prod(outer)
-        slices = _slices(executable, walk, groups, len(edges) - 1, threads)
+        each = (len(edges) - 1) * times
+        slices = _slices(executable, walk, groups, each, threads)
         only = _Columns(bound, slices, (0,) * (len(leaves) + 1))
         return _Rows(walk, (only,), identity, dtype, threads)
     if is_narrow(walk) and executable.fold_block(ufunc, whole, "rows", True):
@@ -364,14 +373,19 @@ def _rows(
         bound = executable.bind_fold(ufunc, whole, "rows", edges, 0, length, 0, True)
         if bound is None:
             return None
-        groups = math.prod(outer)
-        slices = _slices(executable, walk, groups, len(edges) - 1, threads)
+        each = (len(edges) - 1) * times
+        slices = _slices(executable, walk, groups, each, threads)
         only = _Columns(bound, slices, (0,) * (len(walk.strides) + 1))
         return _Rows(walk, (only,), identity, dtype, threads)
     width = min(block, length)
     if length > NARROW:
         width = min(width, max(NARROW // 2, -(-length // (4 * threads * 64)) * 64))
     return _pieces(executable, ufunc, walk, kept, width, "rows", threads)
+
+
+def _has_long_body(executable: Executable) -> bool:
+    ops = [node.op for node in executable.program.nodes]
+    return any(op.fast is not None or op.name in _ELEMENTARY for op in ops)
 
 
 def _pieces(
@@ -385,31 +399,33 @@ def _pieces(
 ) -> _Rows | None:
     """Columns of the result in pieces that threads share.
 
-    ``kept`` are the strides of the result along the outer axes.
+    ``kept`` are the strides of the result along the axes before the last two.
     """
     reduction = executable.program.reduction
     assert reduction is not None
     dtype = reduction.dtype
-    *outer, rows, length = walk.shape
+    *above, rows, length = walk.shape
+    place = walk.reduced.index(True)
+    times = math.prod(above[place:])
     size = dtype.itemsize
     pieces = []
     for first, columns in ((0, width), (length // width * width, length % width)):
         if columns == 0:
             continue
         count = length // width if first == 0 else 1
-        shape = (*outer, count, rows, columns)
+        shape = (*above[:place], count, *above[place:], rows, columns)
         leaves = [
-            (*row[:-2], columns * row[-1], row[-2], row[-1]) for row in walk.strides
+            (*row[:place], columns * row[-1], *row[place:]) for row in walk.strides
         ]
-        last = (*kept, columns * size, 0, size)
+        last = (*kept[:place], columns * size, *kept[place:], 0, size)
         part = _extended(walk, shape, leaves, last)
-        each, edges = rows, array("q", (0, columns))
+        each, edges = times * rows, array("q", (0, columns))
         if kind == "columns":
-            each, edges = 1, array("q", (0, rows))
+            each, edges = times, array("q", (0, rows))
         bound = executable.bind_fold(ufunc, part, kind, edges)
         if bound is None:
             return None
-        groups = math.prod(outer) * count
+        groups = math.prod(above[:place]) * count
         slices = _slices(executable, walk, groups, each, threads)
         skips = (*(first * row[-1] for row in walk.strides), first * size)
         pieces.append(_Columns(bound, slices, skips))
