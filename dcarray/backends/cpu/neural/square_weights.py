@@ -26,10 +26,10 @@ __all__ = ["square_weights", "square_weights_suit"]
 FEWEST = 192
 """Squares of all images from which it pays."""
 
-PIECE = 64
+PIECE = 200
 """Squares that are transformed at once, about."""
 
-TOGETHER = 512
+TOGETHER = 1024
 """Squares that are multiplied at once, about."""
 
 CHAINED = CHAIN // 4
