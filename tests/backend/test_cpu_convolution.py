@@ -19,6 +19,7 @@ from dcarray.backends.cpu.neural import (
     lines,
     linewise,
     micro,
+    square_weights,
     squares,
     weights,
 )
@@ -290,9 +291,13 @@ def test_bits_depend_on_nothing_else(groups: int) -> None:
 
 @pytest.fixture
 def few_channels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Squares wherever they can be."""
-    monkeypatch.setattr(squares, "CHANNELS", 3)
+    """Squares wherever they can be, and few of them at once."""
+    for module in (squares, square_weights):
+        monkeypatch.setattr(module, "CHANNELS", 3)
     monkeypatch.setattr(squares, "LEAST", 0)
+    few = {"FEWEST": 0, "PIECE": 9, "TOGETHER": 20, "CHAINED": 70, "PART": 4}
+    for name, number in few.items():
+        monkeypatch.setattr(square_weights, name, number)
 
 
 @pytest.mark.usefixtures("few_channels")
@@ -308,31 +313,34 @@ def test_squares(height: int, width: int, last: bool) -> None:
         x, y = [np.ascontiguousarray(np.moveaxis(a, 1, -1)) for a in (x, y)]
     for endless in (False, True):
         if endless:
-            x[1, 2, 3, 4] = y[2, 3, 4, 2] = np.inf
+            x[1, 2, 3, 4] = y[2, 3, 2, 2] = np.inf
         for row, operands, options in calls(x, w, y, {**PLAIN, "channels_last": last}):
-            if row is neural.CONVOLUTION_WEIGHT_GRADIENT:
-                continue
             with np.errstate(invalid="ignore"):
                 want = row.numpy(*operands, **options)
             found = []
             for threads in (1, 3):
                 with config(threads=threads):
                     found.append(FUNCTIONS[row](*operands, **options))
-            alone = FUNCTIONS[row](operands[0][2:3], w, **options)
             np.testing.assert_array_equal(found[0], want)
             np.testing.assert_array_equal(found[1], want)
+            if row is neural.CONVOLUTION_WEIGHT_GRADIENT:
+                continue
+            alone = FUNCTIONS[row](operands[0][2:3], w, **options)
             np.testing.assert_array_equal(alone, want[2:3])
 
 
 def test_squares_keep_their_digits() -> None:
     rng = np.random.default_rng(4)
     x = rng.standard_normal((2, 128, 24, 24), np.float32)
-    w = rng.standard_normal((128, 128, 3, 3), np.float32)
-    options = {**PLAIN, "size": (24, 24), "channels_last": False}
-    assert squares.squares_suit(w[None], columns.Window((3, 3), *[(1, 1)] * 3), x)
-    want = neural.CONVOLUTION.numpy(x.astype(float), w.astype(float), **options)
-    got = FUNCTIONS[neural.CONVOLUTION](x, w, **options)
-    assert abs(got - want).max() < 8 * EPSILON * abs(want).max()
+    w = rng.standard_normal((150, 128, 3, 3), np.float32)
+    y = rng.standard_normal((2, 150, 24, 24), np.float32)
+    window = columns.Window((3, 3), *[(1, 1)] * 3)
+    assert squares.squares_suit(w[None], window, y)
+    assert square_weights.square_weights_suit(x, y, window, 1)
+    for row, operands, options in calls(x, w, y, {**PLAIN, "channels_last": False}):
+        want = row.numpy(*[a.astype(float) for a in operands], **options)
+        got = FUNCTIONS[row](*operands, **options)
+        assert abs(got - want).max() < 8 * EPSILON * abs(want).max()
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,15 @@
 """Convolution, pooling and attention on the CPU: tiles that stay in cache, all threads.
 
 `convolution` and `weights` choose the way: for floats `direct`, tiles in registers by
-the machine code of `micro` (`squares` needs fewer of them, and combines them by that
-of `combining`), to which `sides` brings channels side by side by that of `moves`, or
-`linewise` with that of `lines` where a group has few channels; for other numbers
-matrices of windows, which `columns` lays out for BLAS (kept to one thread meanwhile by
-`blas`), or `taps`, which does without them.  `planes` cuts what treats every plane for
-itself, `norms` has softmax and norms (by `moments`), and `scores` attention: in blocks,
-by the machine code of `attending` or by BLAS.  `framing` copies what windows see at
-the edges.  `writing` and `spelling` help to write machine code.
+the machine code of `micro` (`squares` and, for weights' gradients, `square_weights`
+need fewer of them, and combine them by that of `combining`), to which `sides` brings
+channels side by side by that of `moves`, or `linewise` with that of `lines` where a
+group has few channels; for other numbers matrices of windows, which `columns` lays out
+for BLAS (kept to one thread meanwhile by `blas`), or `taps`, which does without them.
+`planes` cuts what treats every plane for itself, `norms` has softmax and norms (by
+`moments`), and `scores` attention: in blocks, by the machine code of `attending` or by
+BLAS.  `framing` copies what windows see at the edges.  `writing` and `spelling` help to
+write machine code.
 """
 
 from __future__ import annotations

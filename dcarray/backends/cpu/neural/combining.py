@@ -25,6 +25,11 @@ class _Writer:
         self.lines.append(f"{name} = {word} {self.vector} {one}, {other}")
         return name
 
+    def all_of(self, value: str) -> str:
+        """A vector of a constant."""
+        length, number = self.vector.strip("<>").split(" x ")
+        return "<" + ", ".join([f"{number} {value}"] * int(length)) + ">"
+
     def add(self, one: str, other: str) -> str:
         return self.apply("fadd", one, other)
 
@@ -33,8 +38,7 @@ class _Writer:
 
 
 def _of_weights(to: _Writer, s: Names) -> Names:
-    length, number = to.vector.strip("<>").split(" x ")
-    half = "<" + ", ".join([f"{number} 0.5"] * int(length)) + ">"
+    half = to.all_of("0.5")
     ends = to.apply("fmul", to.add(s[0], s[2]), half)
     middle = to.apply("fmul", s[1], half)
     return [s[0], to.add(ends, middle), to.subtract(ends, middle), s[2]]
@@ -56,12 +60,33 @@ def _of_result(to: _Writer, s: Names) -> Names:
     ]
 
 
+def _of_gradient(to: _Writer, s: Names) -> Names:
+    return [
+        s[0],
+        to.add(s[0], s[1]),
+        to.subtract(s[0], s[1]),
+        to.apply("fsub", to.all_of("-0.0"), s[1]),
+    ]
+
+
+def _of_sums(to: _Writer, s: Names) -> Names:
+    half = to.all_of("0.5")
+    one, other = [to.apply("fmul", x, half) for x in s[1:3]]
+    both = to.add(one, other)
+    return [to.add(s[0], both), to.subtract(one, other), to.add(both, s[3])]
+
+
 FORMS: dict[str, tuple[int, Callable[[_Writer, Names], Names]]] = {
     "weights": (3, _of_weights),
     "operand": (4, _of_operand),
     "result": (4, _of_result),
+    "gradient": (2, _of_gradient),
+    "sums": (4, _of_sums),
 }
 """The side of a square, and what becomes of a line of it."""
+
+CHECKED = ("result", "sums")
+"""The forms that look whether all is finite."""
 
 
 def combine_text(number: str, length: int, form: str) -> str:
@@ -82,7 +107,7 @@ def combine_text(number: str, length: int, form: str) -> str:
     columns = [line(to, [f"%s{i}_{j}" for i in range(side)]) for j in range(side)]
     rows = [line(to, list(one)) for one in zip(*columns, strict=True)]
     last = len(rows) - 1
-    odd = f"%odd{last}_{last}" if form == "result" else "%odd.before"
+    odd = f"%odd{last}_{last}" if form in CHECKED else "%odd.before"
     text = [
         "define void @dcarray_combine(ptr %words) {",
         "entry:",
@@ -126,7 +151,7 @@ def combine_text(number: str, length: int, form: str) -> str:
             if j:
                 text.append(address(f"%t.{i}_{j}", f"%t.{i}_{j - 1}", "%to.column"))
             text.append(f"store {vector} {found}, ptr %t.{i}_{j}, align {size}")
-            if form == "result":
+            if form in CHECKED:
                 text += [
                     f"%none{i}_{j} = fsub {vector} {found}, {found}",
                     f"%odd{i}_{j} = fadd {vector} {checked}, %none{i}_{j}",

@@ -331,8 +331,9 @@ def store_weights(
     total = sums[0][panels.start : panels.stop]
     if len(sums) > 1:
         total = total.astype(np.float64)
-        for other in sums[1:]:
-            total += other[panels.start : panels.stop]
+        with np.errstate(invalid="ignore"):
+            for other in sums[1:]:
+                total += other[panels.start : panels.stop]
     group, own = divmod(panels.start, _panels(w.shape[1], micro))
     begin = own * micro.lanes
     lanes = min(len(panels) * micro.lanes, w.shape[1] - begin)

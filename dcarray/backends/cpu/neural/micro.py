@@ -42,7 +42,7 @@ class Micro:
         Lanes of a vector.
     tiles, gather, scatter : callable
         See `tiles_text` and `moves_text`.
-    weights, operand, result : callable
+    weights, operand, result, gradient, sums : callable
         See `combine_text`.
     """
 
@@ -55,6 +55,8 @@ class Micro:
     weights: Callable[[int], None]
     operand: Callable[[int], None]
     result: Callable[[int], None]
+    gradient: Callable[[int], None]
+    sums: Callable[[int], None]
 
 
 def micro(dtype: np.dtype[Any], width: int) -> Micro | None:

@@ -20,7 +20,7 @@ from .direct import convolve, multiply, packed_weights
 from .micro import Micro
 from .sides import gather, offsets, scatter
 
-__all__ = ["convolve_squares", "squares_suit"]
+__all__ = ["CHANNELS", "combine", "convolve_squares", "of_squares", "squares_suit"]
 
 LEAST = 1024
 """Positions of all images from which the weights are worth their transformation."""
@@ -74,7 +74,9 @@ def convolve_squares(
         tile = Tile(range(images.start, images.stop), range(1), places)
         block = workspace.block(x, tile, range(x.shape[1]), window)
         squares = (len(block), part.stop - part.start, across)
-        seen = _of_squares(micro, block, squares, workspace)
+        shape = (16, -(-x.shape[1] // micro.lanes), math.prod(squares), micro.lanes)
+        seen = workspace.array("squares", shape)
+        of_squares(micro.operand, micro, block, squares, seen, workspace)
         sums = _products(micro, seen, x.shape[1], weights, workspace)
         found, finite = _gathered(micro, sums, squares, workspace)
         odd.append(not finite)
@@ -95,7 +97,7 @@ def convolve_squares(
         np.copyto(y, again, where=~np.isfinite(y))
 
 
-def _combine(
+def combine(
     function: Callable[[int], None],
     micro: Micro,
     source: tuple[HostArray, HostArray, Sizes],
@@ -124,31 +126,37 @@ def _transformed(micro: Micro, packed: HostArray) -> HostArray:
     def run(panel: int) -> None:
         source = packed[panel], starts, (3 * row, row)
         target = made[panel], ends, (4 * plane, plane)
-        _combine(micro.weights, micro, source, target)
+        combine(micro.weights, micro, source, target)
 
     run_slices(run, panels, available_threads())
     return made
 
 
-def _of_squares(
-    micro: Micro, block: HostArray, squares: Sizes, workspace: Workspace
-) -> HostArray:
-    """A block of (images, channels, \\*positions), two positions more than there are
-    results, as (4 × 4, panels, squares, lanes)."""
+def of_squares(
+    function: Callable[[int], None],
+    micro: Micro,
+    block: HostArray,
+    squares: Sizes,
+    seen: HostArray,
+    workspace: Workspace,
+) -> None:
+    """Store a block of (images, channels, \\*positions), in which a square begins at
+    every other position, as (4 × 4, panels, squares, lanes)."""
     images, channels, height, width = block.shape
     row = micro.lanes * block.itemsize
-    panels, count = -(-channels // micro.lanes), math.prod(squares)
+    panels, count = seen.shape[1:3]
     near = workspace.array("near", (panels, images * height * width, micro.lanes))
+    if channels % micro.lanes:
+        near.fill(0)
     gather(micro, block, near)
     starts = offsets(
         (panels, *squares),
         (near.strides[0], height * width * row, 2 * width * row, 2 * row),
     )
-    seen = workspace.array("squares", (16, panels, count, micro.lanes))
+    ends = offsets((panels, count), seen.strides[1:3])
     plane = seen.strides[0]
-    target = seen, offsets((panels * count,), (row,)), (4 * plane, plane)
-    _combine(micro.operand, micro, (near, starts, (width * row, row)), target)
-    return seen
+    source = near, starts, (width * row, row)
+    combine(function, micro, source, (seen, ends, (4 * plane, plane)))
 
 
 def _products(
@@ -183,7 +191,7 @@ def _gathered(
         (found.strides[0], 4 * down * across * row, 4 * across * row, 2 * row),
     )
     source = sums, starts, (4 * plane, plane)
-    finite = _combine(
+    finite = combine(
         micro.result, micro, source, (found, ends, (2 * across * row, row))
     )
     return found, finite

@@ -16,6 +16,7 @@ from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
 from .direct import store_weights, tiles_for, weight_sums
 from .linewise import WEIGHTS, line_weights, lines_for
 from .micro import Micro
+from .square_weights import square_weights, square_weights_suit
 from .taps import channelwise_weights
 
 __all__ = ["convolution_weight_gradient"]
@@ -77,6 +78,10 @@ def _directly(
     width, per_group = gradient.shape[1] // groups, x.shape[1] // groups
     shape = (groups * width, per_group, *window.kernel)
     found = rented(math.prod(shape), x.dtype).reshape(shape)
+    if square_weights_suit(x, gradient, window, groups) and square_weights(
+        micro, x, gradient, window, found
+    ):
+        return found
     weights = found.reshape(groups, width, *shape[1:])
     span = per_group * math.prod(window.stride) + width
     parts, jobs = _jobs(x, gradient, window, groups, span)
