@@ -19,12 +19,15 @@ from .columns import HostArray, Sizes, Tile, Window, Workspace, scratch
 from .direct import CHAIN, multiply
 from .micro import Micro, micro
 from .sides import Side, move, offsets
-from .squares import CHANNELS, combine, of_squares
+from .squares import combine, of_squares
 
 __all__ = ["square_weights", "square_weights_suit"]
 
+CHANNELS = 128
+"""Channels, of the operand and of the gradient, from which it pays."""
+
 FEWEST = 192
-"""Squares of all images from which it pays."""
+"""Squares of all images from which it does."""
 
 PIECE = 200
 """Squares that are transformed at once, about."""

@@ -20,16 +20,20 @@ from .direct import convolve, multiply, packed_weights
 from .micro import Micro
 from .sides import gather, offsets, scatter
 
-__all__ = ["CHANNELS", "combine", "convolve_squares", "of_squares", "squares_suit"]
+__all__ = ["combine", "convolve_squares", "of_squares", "squares_suit"]
 
 LEAST = 1024
 """Positions of all images from which the weights are worth their transformation."""
 
-CHANNELS = 128
+CHANNELS = 64
 """Channels, of the operand and of the result, from which the positions are."""
 
 SQUARES = 160
-"""Squares that are worked on at once, about."""
+"""Squares that are worked on at once, at least."""
+
+TOGETHER = 50_000
+"""Squares × channels that are, if every thread has some: larger jobs need less Python
+for each result."""
 
 
 def squares_suit(w: HostArray, window: Window, y: HostArray) -> bool:
@@ -57,8 +61,10 @@ def convolve_squares(
     batch, channels, height, width = y.shape
     down, across = -(-height // 2), -(-width // 2)
     threads = available_threads()
-    some = max(1, min(SQUARES // (down * across), -(-batch // (2 * threads))))
-    rows = max(1, min(down, SQUARES // across))
+    share = batch * down * across // (2 * threads)
+    most = max(SQUARES, min(share, TOGETHER // max(channels, x.shape[1])))
+    some = max(1, min(most // (down * across), -(-batch // (2 * threads))))
+    rows = max(1, min(down, most // across))
     jobs = [
         (slice(image, min(batch, image + some)), slice(row, min(down, row + rows)))
         for image in range(0, batch, some)
@@ -74,8 +80,11 @@ def convolve_squares(
         tile = Tile(range(images.start, images.stop), range(1), places)
         block = workspace.block(x, tile, range(x.shape[1]), window)
         squares = (len(block), part.stop - part.start, across)
-        shape = (16, -(-x.shape[1] // micro.lanes), math.prod(squares), micro.lanes)
-        seen = workspace.array("squares", shape)
+        panels, count = -(-x.shape[1] // micro.lanes), math.prod(squares)
+        # With a power of two between them, planes would share places of the cache.
+        planes = workspace.array("squares", (16, panels * count | 1, micro.lanes))
+        shape = (16, panels, count, micro.lanes)
+        seen = planes[:, : panels * count].reshape(shape, copy=False)
         of_squares(micro.operand, micro, block, squares, seen, workspace)
         sums = _products(micro, seen, x.shape[1], weights, workspace)
         found, finite = _gathered(micro, sums, squares, workspace)
