@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..array import whole
-from ..array.movement import moved
+from ..array.movement import moved, turned
 from ..array.state import HostArray, is_foreign
 from ..layout import broadcast_shapes as common_shape
 from .conversion import as_array, locked, unwrapped
@@ -143,7 +143,7 @@ def atleast_3d(*arys: Any) -> Any:
 def transpose(a: Any, axes: Any = None) -> Any:
     """A view with the axes in reverse, or in the given order."""
     order = unwrapped(axes)
-    return _view(a, lambda array: np.transpose(array, order))
+    return turned(as_array(a), order)
 
 
 @whole.function(np.permute_dims)

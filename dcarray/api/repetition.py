@@ -8,7 +8,7 @@ import numpy as np
 
 from ..array import DeviceArray, calls, whole
 from ..array.fallback import call_numpy, on_host
-from ..array.movement import empty_along
+from ..array.movement import empty_along, often
 from ..backends.registry import AUTO
 from ..ops import indexing as picks
 from ..ops.elementwise import WHERE
@@ -22,7 +22,7 @@ from .manipulation import broadcast_to
 __all__ = ["copyto", "pad", "repeat", "resize", "roll", "tile", "trim_zeros"]
 
 
-repeat = served(picks.REPEAT)
+repeat = served(picks.REPEAT, recorded=often)
 
 
 @hosted(np.tile)

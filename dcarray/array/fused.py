@@ -49,9 +49,13 @@ def normalised_axes(axis: Any, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis % ndim,)
-    if not isinstance(axis, tuple):
-        axis = (axis,)
-    return tuple(sorted(np.lib.array_utils.normalize_axis_tuple(axis, ndim)))
+    named: tuple[Any, ...] = axis if isinstance(axis, tuple) else (axis,)
+    last = -1
+    for one in named:  # most name them from 0, in order
+        if type(one) is not int or not last < one < ndim:
+            return tuple(sorted(np.lib.array_utils.normalize_axis_tuple(named, ndim)))
+        last = one
+    return named
 
 
 def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:

@@ -18,7 +18,17 @@ from ..ops.spec import Signature
 from . import calls
 from .state import ArrayState, HostArray
 
-__all__ = ["copied", "empty_along", "moved", "part", "raveled", "reshaped"]
+__all__ = [
+    "copied",
+    "empty_along",
+    "known",
+    "moved",
+    "often",
+    "part",
+    "raveled",
+    "reshaped",
+    "turned",
+]
 
 
 def moved(x: ArrayState, function: Callable[[HostArray], HostArray]) -> Any:
@@ -36,22 +46,95 @@ def moved(x: ArrayState, function: Callable[[HostArray], HostArray]) -> Any:
 
 MOST = 1 << 12
 
-_parts: dict[tuple[Any, str], Any] = {}
-"""By how complex numbers lie, and the name of the part."""
+_known: dict[tuple[Any, ...], Any] = {}
+"""By how arrays lie, and the name of a view of theirs; False where there is none."""
+
+
+def known(
+    x: ArrayState, name: tuple[Any, ...], function: Callable[[HostArray], HostArray]
+) -> Any:
+    """`moved`, with a name that says all of the function: what it comes to is found
+    again for arrays that lie alike.
+
+    Raises
+    ------
+    ValueError
+        The function gives no view.
+    """
+    if x._host is not None:
+        return moved(x, function)
+    key = (x._view, *name)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) > MOST:
+            _known.clear()
+        try:
+            view = moved(x, function)
+        except ValueError:
+            _known[key] = False
+            raise
+        _known[key] = view._view
+        return view
+    if found is False:
+        raise ValueError("there is no such view")
+    return x._seen(found)
 
 
 def part(x: ArrayState, name: str) -> Any:
     """A view of complex numbers' parts, "real" or "imag"."""
-    shown = x._view
-    found = _parts.get((shown, name))
-    if x._host is not None or found is None:
-        view = moved(x, attrgetter(name))
-        if x._host is None:
-            if len(_parts) > MOST:
-                _parts.clear()
-            _parts[shown, name] = view._view
-        return view
-    return x._seen(found)
+    return known(x, (name,), attrgetter(name))
+
+
+def _are_integers(numbers: Any) -> bool:
+    """Whether a tuple has Python's integers alone: True equals 1, and is none."""
+    return type(numbers) is tuple and all([type(one) is int for one in numbers])
+
+
+def turned(x: ArrayState, axes: Any) -> Any:
+    """The axes in another order, as `numpy.transpose`."""
+    if axes is None or _are_integers(axes):
+        try:
+            return known(x, ("turned", axes), lambda a: np.transpose(a, axes))
+        except ValueError:
+            pass  # NumPy says what is wrong
+    return moved(x, lambda a: np.transpose(a, axes))
+
+
+def often(x: Any, repeats: Any, axis: Any = None) -> Any:
+    """Each element so often, one after the other, as `numpy.repeat`: a copy that is
+    recorded.  None where that is a matter for the library: nothing is on a named
+    device, there are no elements, or ``repeats`` is no number of Python's from 1 on."""
+    if (
+        not isinstance(x, ArrayState)
+        or not x._device.is_named
+        or type(repeats) is not int
+        or not 0 < repeats <= MOST_TIMES
+        or not x.size
+        or not calls.can_record(x)
+    ):
+        return None
+    if axis is None:
+        x, axis = reshaped(x, (-1,)), 0
+    elif type(axis) is not int or not -x.ndim <= axis < x.ndim:
+        return None
+    axis %= x.ndim
+    before, length, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+    shape = (*before, length * repeats, *after)
+    if length == 1:
+        return copied(_spread(x, shape), "C")
+    apart = reshaped(x, (*before, length, 1, *after))
+    whole = copied(_spread(apart, (*before, length, repeats, *after)), "C")
+    result = reshaped(whole, shape)
+    result._binding._root = weakref.ref(result)  # nobody's view
+    return result
+
+
+MOST_TIMES = 1 << 31
+"""Beyond, NumPy has errors of its own."""
+
+
+def _spread(x: ArrayState, shape: tuple[int, ...]) -> Any:
+    return known(x, ("spread", shape), lambda a: np.broadcast_to(a, shape))
 
 
 def reshaped(
@@ -64,8 +147,14 @@ def reshaped(
             "strings are not allowed for 'copy' keyword. Use True/False/None instead."
         )
     if host is None and copy is not True:
+
+        def view(a: HostArray) -> HostArray:
+            return np.reshape(a, shape, order=order, copy=False)
+
         try:
-            return moved(x, lambda a: np.reshape(a, shape, order=order, copy=False))
+            if order == "C" and _are_integers(shape):
+                return known(x, ("reshaped", shape), view)
+            return moved(x, view)
         except ValueError:
             pass  # no view: NumPy says below what is wrong, or copies
     if host is None and x._device.kind not in ("auto", "cpu"):
@@ -80,15 +169,14 @@ def reshaped(
 def _reshaped_on_device(
     x: ArrayState, shape: Any, order: Any, copy: bool | None
 ) -> Any:
-    probe = np.empty(x.shape, np.bool)
     if copy is False:
-        np.reshape(probe[..., ::-1].T, shape, order=order)
+        np.reshape(np.empty(x.shape, np.bool)[..., ::-1].T, shape, order=order)
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     order = _meant(x, order)
-    axes = tuple(range(x.ndim))
-    turned = axes[::-1] if order == "F" else axes
-    dense = copied(moved(x, lambda a: a.transpose(turned)), "C")
-    dense = moved(dense, lambda a: a.transpose(turned))
+    if order == "F":
+        dense = turned(copied(turned(x, None), "C"), None)
+    else:
+        dense = copied(x, "C")
     return moved(dense, lambda a: np.reshape(a, shape, order=order, copy=False))
 
 

@@ -13,6 +13,7 @@ from ..ops.spec import Op
 from . import calls, indexing, library, reductions, whole
 from .fallback import call_numpy, on_host
 from .methods import Methods, plain
+from .movement import often
 
 __all__ = ["Picking"]
 
@@ -219,6 +220,9 @@ class Picking(Methods):
     @whole.method
     def repeat(self, repeats: Any, axis: Any = None) -> Any:
         """Each element repeated, as `numpy.repeat`."""
+        found = often(self, repeats, axis)
+        if found is not None:
+            return found
         return calls.library(
             type(self), picks.REPEAT, (self, repeats), axis=plain(axis)
         )

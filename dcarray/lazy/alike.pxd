@@ -5,7 +5,7 @@ from ..config cimport current
 from .again cimport Pattern
 from .found cimport Found, found_of
 from .graph cimport Expr, Form, Value
-from .plans cimport Plan, Template, placed, spread
+from .plans cimport Plan, Template, placed
 
 cdef class Kin:
     cdef public list likenesses
@@ -31,6 +31,7 @@ cpdef Found related(Value root, Form form, ending, into)
 )
 cdef Found _compared(Likeness likeness, Value root, ending, into)
 
+cdef _spread(view, shape)
 cdef Expr _expr(Value value)
 cdef bint _meet(list things, bytes pairs) except -1
 

@@ -8,18 +8,20 @@ handed to the launch.  Nothing is kept for a place, unless it comes again and ag
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from .. import native
 from ..backends.registry import backend_for
 from ..config import Settings, current
+from ..layout import Layout, Shape, Strides, broadcast_strides
 from .again import NODES, OTHERS, Pattern
 from .compiled import executable_for
 from .found import Found, found_of
 from .fuse import fastest
 from .graph import Form, State, Value, View
-from .places import Ending, Reduced
-from .plans import Plan, Template, placed, sole, spread
+from .places import Ending, reduced_of
+from .plans import Plan, Template, placed, sole
 from .ready import Anywhere
 
 __all__ = ["keep", "reduction_of", "related"]
@@ -230,12 +232,26 @@ def _compared(
     if not _is_ready(template, root):
         return None
     for at in range(len(views)):
-        views[at] = spread(views[at], shape)
+        views[at] = _spread(views[at], shape)
     outputs = () if ending is not None else (shown,)
-    reduced = None if ending is None else Reduced(view, ending)
+    reduced = None if ending is None else reduced_of(view, ending)
     plan = placed(template, shape, tuple(views), outputs, axis, reduced)
     stored = [root] if ending is None else []
     return found_of(plan, leaves, scalars, stored, values)
+
+
+def _spread(view: View, shape: Shape) -> View:
+    """See `plans.spread`; nobody asks for the same view again."""
+    layout, dtype = view
+    if layout.shape == shape:
+        return view
+    strides = _repeated(layout.shape, layout.strides, shape)
+    return View((Layout(shape, strides, layout.offset), dtype))
+
+
+@lru_cache(1 << 12)
+def _repeated(own: Shape, strides: Strides, shape: Shape) -> Strides:
+    return broadcast_strides(Layout(own, strides), shape)
 
 
 def _expr(value: Value) -> Any:
@@ -295,5 +311,6 @@ def reduction_of(root: Value, view: View, ending: Ending) -> Found | None:
     if not _is_ready(template, root):
         return None
     axis = fastest(layout.shape, layout.strides)
-    plan = placed(template, layout.shape, (view,), (), axis, Reduced(view, ending))
+    reduced = reduced_of(view, ending)
+    plan = placed(template, layout.shape, (view,), (), axis, reduced)
     return found_of(plan, [root], (), [], [])

@@ -127,6 +127,7 @@ def _sole(op: Op, dtype: DType) -> Program:
     return Program((dtype,), (), (), (), Reduction(op, 0, dtype))
 
 
+@lru_cache(1 << 12)
 def fastest(shape: Shape, strides: Strides) -> int | None:
     """The axis along which memory runs fastest."""
     best = None

@@ -13,7 +13,7 @@ from ..ops.spec import Op
 from .callers import Place
 from .graph import Read, Value, View
 
-__all__ = ["Accumulator", "Ending", "Into", "Reduced"]
+__all__ = ["Accumulator", "Ending", "Into", "Reduced", "reduced_of"]
 
 
 class Into:
@@ -91,6 +91,23 @@ class Reduced:
         )
         self.order = layout.strides
         self.nbytes = self.kept[0].size * dtype.itemsize
+
+
+MOST = 1 << 12
+"""Reductions that are remembered."""
+
+_reduced: dict[tuple[View, tuple[int, ...], View], Reduced] = {}
+
+
+def reduced_of(view: View, ending: Ending) -> Reduced:
+    """Where a reduction goes: the same object for operands that lie alike."""
+    key = (view, ending[1], ending[2])
+    found = _reduced.get(key)
+    if found is None:
+        if len(_reduced) >= MOST:
+            _reduced.clear()
+        found = _reduced[key] = Reduced(view, ending)
+    return found
 
 
 def _dense_view(shape: Shape, strides: Strides, dtype: DType) -> View:

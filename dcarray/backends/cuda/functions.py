@@ -6,7 +6,7 @@ import ctypes
 import struct
 import threading
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ... import native
@@ -114,13 +114,7 @@ class Function:
     def sizes(self, grid: Sequence[int], group: Sequence[int]) -> Sizes | None:
         """Blocks and their threads along three axes; None where groups do not fill the
         grid."""
-        if self.is_free:
-            group = halved(group, self.most)
-        x, y, z = (*group, 1, 1)[:3]
-        a, b, c = (*grid, 1, 1)[:3]
-        if a % x or b % y or c % z or not a * b * c:
-            return None
-        return a // x, b // y, c // z, x, y, z
+        return _sizes(tuple(grid), tuple(group), self.most if self.is_free else 0)
 
     def launched(
         self, backend: CudaBackend, sizes: Sizes, stream: int, given: Sequence[Any]
@@ -159,6 +153,17 @@ class Function:
         if launcher is None:
             launcher = self._once = Launcher(backend, _never, self, sizes, [])
         return launcher.begin(memories, [*scalars, *numbers], sizes)
+
+
+@lru_cache(1 << 10)
+def _sizes(grid: tuple[int, ...], group: tuple[int, ...], most: int) -> Sizes | None:
+    if most:
+        group = halved(group, most)
+    x, y, z = (*group, 1, 1)[:3]
+    a, b, c = (*grid, 1, 1)[:3]
+    if a % x or b % y or c % z or not a * b * c:
+        return None
+    return a // x, b // y, c // z, x, y, z
 
 
 def _never(memories: Sequence[Any], scalars: Sequence[Any]) -> None:

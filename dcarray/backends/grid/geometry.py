@@ -18,6 +18,7 @@ __all__ = [
     "counted",
     "elements",
     "is_wide",
+    "room_before",
     "runs",
     "turned_leaves",
 ]
@@ -68,9 +69,21 @@ def collapsed(
     )
 
 
+ROOM = (1 << 31) - (1 << 26)
+"""Places that indices of 32 bits reach, with room for one more step of a whole grid."""
+
+
+def room_before(shape: Sequence[int], row: Strides) -> int:
+    """The offset of an operand from which on its indices need 64 bits."""
+    reach = 0
+    for axis in range(len(shape)):
+        reach += (shape[axis] - 1) * abs(row[axis])
+    return ROOM - reach
+
+
 def is_wide(offsets: Sequence[int], axes: Sequence[Axes]) -> bool:
-    """Whether indices need 64 bits: with room for one more step of a whole grid."""
-    room = (1 << 31) - (1 << 26)
+    """Whether indices need 64 bits."""
+    room = ROOM
     for one in axes:
         if one.size >= room:
             return True

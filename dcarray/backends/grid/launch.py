@@ -26,9 +26,13 @@ class Launch:
         See `GridBackend.run`.
     numbers : list of int
         The kernel's last arguments, all of one integer dtype.
+    at : int
+        The place among them from which on they say where operands begin.
+    units : tuple of int
+        The elements in which each of these counts, if any counts in more than one.
     """
 
-    __slots__ = ("grid", "group", "kernel", "numbers")
+    __slots__ = ("at", "grid", "group", "kernel", "numbers", "units")
 
     def __init__(
         self,
@@ -36,11 +40,15 @@ class Launch:
         grid: tuple[int, ...],
         group: tuple[int, ...],
         numbers: list[int],
+        at: int,
+        units: tuple[int, ...] = (),
     ) -> None:
         self.kernel = kernel
         self.grid = grid
         self.group = group
         self.numbers = numbers
+        self.at = at
+        self.units = units
 
     def on(self, backend: GridBackend) -> Start:
         """What runs it, with memories and with scalars that are lowered already; the
@@ -51,13 +59,25 @@ class Launch:
         return backend.starter(function, self.kernel, self.grid, self.group, numbers)
 
     def once(
-        self, backend: GridBackend, memories: list[Any], scalars: Sequence[Any]
+        self,
+        backend: GridBackend,
+        memories: list[Any],
+        scalars: Sequence[Any],
+        offsets: list[int] | None = None,
     ) -> None:
-        """Run it; nothing is prepared."""
-        function = backend.function(self.kernel)
+        """Run it; nothing is prepared.  The first operands begin at the ``offsets``, in
+        elements, if these are given."""
+        numbers = self.numbers
+        if offsets is not None:
+            numbers = numbers.copy()
+            at, units = self.at, self.units
+            for place in range(len(offsets)):
+                offset = offsets[place]
+                numbers[at + place] = offset // units[place] if units else offset
+        kernel = self.kernel
+        function = backend.function(kernel)
         backend.start_once(
-            *(function, self.kernel, self.grid, self.group),
-            *(memories, scalars, self.numbers),
+            function, kernel, self.grid, self.group, memories, scalars, numbers
         )
 
 

@@ -16,7 +16,8 @@ from ...ops.program import Program
 from ..base import Start
 from .geometry import Axes, collapsed, counted, is_wide, runs, turned_leaves
 from .launch import Launch, is_passed, lowered_number
-from .reductions import in_parts, reduction
+from .reductions import Parts, in_parts, reduction
+from .shifted import Shifted, lying, shifted_of
 
 if TYPE_CHECKING:
     from .backend import GridBackend
@@ -38,6 +39,9 @@ MOST_GROUPS = 32768
 MOST = 1 << 13
 """Geometries that are kept: loops over the rows of a matrix have one for each."""
 
+MOST_SHIFTED = 256
+"""The same of those that hold wherever the operands begin."""
+
 
 class GridExecutable:
     """A program, made ready for a device.
@@ -52,6 +56,7 @@ class GridExecutable:
         self.backend = backend
         self.program = program
         self._prepared: dict[Any, Start] = {}
+        self._shifted: dict[Any, Shifted] = {}
         self._leaves = len(program.leaves)
         self._is_short = len(program.nodes) <= LONG
         self._passed = all(map(is_passed, program.scalars))
@@ -129,7 +134,7 @@ class GridExecutable:
         memories: list[Any],
         scalars: Sequence[Any],
     ) -> None:
-        """Do once what `prepare` gives: nothing is kept for operands that lie so.
+        """Do once what `prepare` gives: nothing is kept for operands that begin there.
 
         Parameters
         ----------
@@ -146,16 +151,25 @@ class GridExecutable:
         if not self._passed:
             scalars = self._lowered(scalars)
         backend = self.backend
+        key = lying(shape, places, is_reduced)
+        shifted = self._shifted.get(key)
+        if shifted is not None and shifted.once(backend, places, memories, scalars):
+            return
+        launch: Launch | Parts
         if is_reduced:
-            in_parts(backend, self.program, shape, places).once(
-                backend, memories, scalars
-            )
-            return
-        own = self._own(shape, places)
-        if own is not None:
-            own(memories, scalars)
-            return
-        self._laid_out(shape, places).once(backend, memories, scalars)
+            launch = in_parts(backend, self.program, shape, places)
+        else:
+            own = self._own(shape, places)
+            if own is not None:
+                own(memories, scalars)
+                return
+            launch = self._laid_out(shape, places)
+        launch.once(backend, memories, scalars)
+        shifted = shifted_of(launch, shape, places, is_reduced)
+        if shifted is not None:
+            if len(self._shifted) >= MOST_SHIFTED:
+                self._shifted.clear()
+            self._shifted[key] = shifted
 
     def _lowered(self, scalars: Sequence[Any]) -> list[Any]:
         given: list[np.generic] = []
@@ -217,7 +231,7 @@ def _in_order(
     wanted = -(-axes.size // (items * PER_ITEM))
     waves = backend.limits.units * layout.waves
     groups = max(1, min(-(-axes.size // items), max(wanted, waves)))
-    return Launch(kernel, (groups * items,), (items,), numbers)
+    return Launch(kernel, (groups * items,), (items,), numbers, 1)
 
 
 def _by_runs(
@@ -236,7 +250,8 @@ def _by_runs(
     for row, unit in zip(axes.strides, units, strict=True):
         numbers += [step // unit for step in row[:-1]]
     items = backend.layouts["map"].items
-    return Launch(kernel, (-(-size // items) * items,), (items,), numbers)
+    grid = (-(-size // items) * items,)
+    return Launch(kernel, grid, (items,), numbers, 2, tuple(units))
 
 
 def _by_squares(
@@ -260,4 +275,4 @@ def _by_squares(
         numbers += [row[k] for k in order]
     across, down = (-(-length // SIDE) for length in (lengths[-1], lengths[-2]))
     grid = (across * rows * SIDE, down, min(batches, MOST_GROUPS))
-    return Launch(kernel, grid, (rows * SIDE, 1, 1), numbers)
+    return Launch(kernel, grid, (rows * SIDE, 1, 1), numbers, 1)

@@ -6,7 +6,7 @@ from .launch cimport Launch
 cdef class Parts:
     cdef public Launch first, last
     cdef public object nbytes
-    cpdef once(self, backend, list memories, scalars)
+    cpdef once(self, backend, list memories, scalars, list offsets=*)
 
 @cython.locals(
     offsets=list, rows=list, gone=list, stay=list, reduced=Axes, kept=Axes, steps=tuple,

@@ -73,14 +73,18 @@ class Parts:
         return InParts(backend, self.nbytes, start, self.last.on(backend))
 
     def once(
-        self, backend: GridBackend, memories: list[Any], scalars: Sequence[Any]
+        self,
+        backend: GridBackend,
+        memories: list[Any],
+        scalars: Sequence[Any],
+        offsets: list[int] | None = None,
     ) -> None:
         """See `Launch.once`."""
         if self.last is None:
-            self.first.once(backend, memories, scalars)
+            self.first.once(backend, memories, scalars, offsets)
             return
         between = backend.allocate(self.nbytes)
-        self.first.once(backend, [*memories[:-1], between], scalars)
+        self.first.once(backend, [*memories[:-1], between], scalars, offsets)
         self.last.once(backend, [between, memories[-1]], ())
 
 
@@ -155,7 +159,7 @@ def _launch(
     for row in reduced.strides:
         numbers += row
     numbers += kept.strides[-1]
-    return Launch(kernel, grid, group, numbers)
+    return Launch(kernel, grid, group, numbers, 2)
 
 
 def _tile(kept: Axes, reduced: Axes, layout: Choice) -> Tile:
