@@ -197,6 +197,21 @@ class Placing(Protocol):
         """
 
 
+class Selecting(Protocol):
+    """A backend that finds the elements where a mask is true by itself, at once."""
+
+    def select(
+        self, mask: Memory, source: Memory, count: int, size: int, begin: int
+    ) -> tuple[Memory, int] | None:
+        """Elements side by side where bools are true, in order, and how many they are;
+        None where the library is the way.
+
+        ``mask`` has ``count`` bools, one at least, and ``source`` as many elements of
+        ``size`` bytes, which begin ``begin`` elements behind its start; with a ``size``
+        of 0 the places of what is true are stored instead, as int64.
+        """
+
+
 @runtime_checkable
 class Exporting(Protocol):
     """A backend whose memory can leave through DLPack."""

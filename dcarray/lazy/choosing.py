@@ -1,4 +1,5 @@
-"""Elements where a mask is true, on devices that choose by themselves."""
+"""Elements where a mask is true, on devices that choose by themselves: whose backends
+are `backends.base.Selecting`."""
 
 from __future__ import annotations
 
