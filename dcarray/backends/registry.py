@@ -222,10 +222,8 @@ def backend_for(label: str) -> Backend:
 
 
 def _open(device: Device) -> Backend:
-    from . import plugins  # imports this module
-
     kind = device.kind
-    if not is_taken(kind) and not plugins.load(kind):
+    if not (is_taken(kind) or _has_plugin(kind)):
         known = ", ".join(["auto", *_factories])
         trouble = troubles.trouble(kind)
         because = f"; {kind} is skipped: {trouble}" if trouble else ""
@@ -245,6 +243,12 @@ def _open(device: Device) -> Backend:
         raise DeviceError(
             f"the device does not open: {troubles.words(error)}", device=str(device)
         ) from error
+
+
+def _has_plugin(kind: str) -> bool:
+    from . import plugins  # imports this module
+
+    return plugins.load(kind)
 
 
 def _properties(backend: Backend) -> DeviceProperties:

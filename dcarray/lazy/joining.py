@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from ..backends.presence import cuda_is_likely
 from ..backends.registry import AUTO, Device, backend_for, labels
 from ..config import current, logger
 from ..errors import DeviceError, UnsupportedError
@@ -43,9 +44,7 @@ def spent(seconds: float) -> None:
     if seconds < LEAST or current().auto_devices != "all":
         return
     if _Waiting.likely is None:
-        from ..backends.cuda.driver import is_likely  # loads the whole backend
-
-        _Waiting.likely = is_likely()
+        _Waiting.likely = cuda_is_likely()
     if not _Waiting.likely:
         return
     _Waiting.seconds += seconds

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,7 @@ class Engine:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self._llvm = llvm
+        self._target = llvm.Target.from_default_triple()
         self._lock = threading.Lock()
         self._kernels: dict[str, Kernel] = {}
         self._cpu = llvm.get_host_cpu_name()
@@ -158,12 +159,6 @@ class Engine:
     def _key(self, text: str) -> str:
         return hashlib.sha256((self._identity + text).encode()).hexdigest()
 
-    def _machine(self) -> Any:
-        target = self._llvm.Target.from_default_triple()
-        return target.create_target_machine(
-            cpu=self._cpu, features=self._features, opt=1, jit=True
-        )
-
     def _build(self, text: str, label: str, optimise: bool) -> bytes:
         start = time.perf_counter()
         llvm = self._llvm
@@ -176,7 +171,7 @@ class Engine:
             raise CompileError(
                 str(error).strip(), device="cpu", kernel=label, source=text
             ) from None
-        machine = self._machine()
+        machine = self._compiler
         if optimise:
             options = llvm.create_pipeline_tuning_options(speed_level=2)
             options.loop_vectorization = True
@@ -194,10 +189,25 @@ class Engine:
         )
         return content
 
+    @cached_property
+    def _compiler(self) -> Any:
+        """What makes machine code for this processor."""
+        return self._target.create_target_machine(
+            cpu=self._cpu, features=self._features, opt=1, jit=True
+        )
+
     def _load(self, content: bytes, name: str) -> Kernel:
+        """Put machine code into memory.
+
+        The loader's module is empty, and its cache says that ``content`` is what it was
+        compiled to.  Beside an object that is added, it would be compiled.
+        """
         llvm = self._llvm
-        loader = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine())
-        loader.add_object_file(llvm.ObjectFileRef.from_data(content))
+        loader = llvm.create_mcjit_compiler(
+            llvm.parse_assembly(""), self._target.create_target_machine(opt=0, jit=True)
+        )
+        given = [content]
+        loader.set_object_cache(getbuffer_func=lambda module: given.pop())
         loader.finalize_object()
         return Kernel(loader.get_function_address(name), loader)
 

@@ -19,7 +19,6 @@ __all__ = [
     "count",
     "failure",
     "failures",
-    "is_likely",
     "is_nvidia",
     "launch_entry",
     "limits_of",
@@ -37,15 +36,6 @@ OUT_OF_MEMORY = 2
 NO_DEVICE = 100
 TOO_OLD = 35
 """cudaErrorInsufficientDriver; what a machine without a driver says, too."""
-
-PLACES = (
-    "/dev/nvidiactl",
-    "/dev/nvidia0",
-    "/proc/driver/nvidia",
-    "/dev/dxg",
-    r"C:\Windows\System32\nvcuda.dll",
-)
-"""What a driver leaves where the system shows it."""
 
 LOST = frozenset((4, 46, 79, 201, 214, 220, *range(700, 720), 999)) - {
     *(701, 704, 705, 708, 712, 713)  # mistakes of one call, after which all goes on
@@ -145,15 +135,6 @@ def _compiler() -> str:
     except (AssertionError, ImportError, OSError, RuntimeError):
         return "no NVRTC: only kernels that were compiled before run"
     return f"NVRTC {major}.{minor}"
-
-
-def is_likely() -> bool:
-    """Whether there may be a GPU that can be used: looks without importing CuPy."""
-    if os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1"):
-        return False
-    if not any([os.path.exists(path) for path in PLACES]):
-        return False
-    return importlib.util.find_spec("cupy") is not None
 
 
 def properties(index: int, device: str) -> dict[str, Any]:
