@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,12 +50,13 @@ class Loop:
 
 def numeric_ufuncs() -> list[np.ufunc]:
     """NumPy's elementwise ufuncs that have a loop over numbers."""
+    allowed = frozenset(NUMERIC + "->")
     found = {
         id(value): value
         for value in vars(np).values()
         if isinstance(value, np.ufunc)
         and value.signature is None
-        and any(set(row) <= set(NUMERIC + "->") for row in value.types)
+        and any(allowed.issuperset(row) for row in value.types)
     }
     return list(found.values())
 
@@ -78,12 +79,14 @@ def _agrees(ufunc: np.ufunc) -> bool:
         return False
     if not head.functions or not head.types:
         return False
-    for row, signature in enumerate(ufunc.types):
-        wanted = [np.dtype(kind).num for kind in signature.replace("->", "")]
-        start = row * ufunc.nargs
-        if [ord(head.types[start + k]) for k in range(ufunc.nargs)] != wanted:
-            return False
-    return True
+    kinds = "".join(ufunc.types).replace("->", "")
+    return list(head.types[: len(kinds)]) == list(map(_number, kinds))
+
+
+@cache
+def _number(kind: str) -> int:
+    """NumPy's number for a type character."""
+    return np.dtype(kind).num
 
 
 _RENAMED = frozenset({"conj"})

@@ -9,8 +9,6 @@ import numpy as np
 
 from ...config import current
 from ...kernel.nodes import Apply, Cast, Constant, Let, Name, Scalar, Select
-from ...kernel.splice import spliced
-from ...ops.bodies import fast_kernel
 from ...ops.program import Inner, Node
 from ...render.plan import (
     Argument,
@@ -298,6 +296,9 @@ class _Planner:
         self, node: Node, name: str, body: list[Let], asked: tuple[list[str], list[str]]
     ) -> None:
         """Write a body of `ops.fast`; what it asks for goes into ``asked``."""
+        from ...kernel.splice import spliced  # both take 10 ms, and are for
+        from ...ops.bodies import fast_kernel  # `config(math="fast")` alone
+
         operands = _operands(node, self.dtypes)
         kernel = fast_kernel(node.op, tuple([x.dtype for x in operands]))
         written, (value, *conditions) = spliced(kernel, operands, f"{name}.")
