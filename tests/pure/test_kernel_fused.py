@@ -45,6 +45,33 @@ def test_ends_of_the_range() -> None:
     assert math.copysign(1, fma(-0.0, 1.0, -0.0)) == -1
 
 
+@pytest.mark.parametrize("reach", [3, 60, 440, 560, 1074])
+def test_doubles_of_all_sizes(reach: int) -> None:
+    """Within the range where products are exact in two numbers, about its ends, and
+    where results overflow and underflow."""
+    rng = np.random.default_rng(reach)
+    powers = rng.integers(-reach, min(reach, 1023), (2, 500))
+    x, y = np.ldexp(rng.uniform(1, 2, (2, 500)) * rng.choice([-1, 1], (2, 500)), powers)
+    with np.errstate(all="ignore"):
+        product = x * y
+        addends = [
+            -product,
+            product * 2.0**-53,
+            product * 2.0 ** rng.integers(-110, 110, 500),
+            np.where(rng.random(500) < 0.5, 0.0, -0.0),
+        ]
+    for z in addends:
+        z[~np.isfinite(z)] = 1.0
+        for a, b, c, found in zip(x, y, z, fma(x, y, z), strict=True):
+            exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+            try:
+                wanted = float(exact)
+            except OverflowError:
+                wanted = math.inf if exact > 0 else -math.inf
+            assert found == wanted
+            assert exact == 0 or (math.copysign(1, found) > 0) == (exact > 0)
+
+
 def test_takes_floating_point_numbers_alone() -> None:
     from dcarray.kernel import infer, nodes
 
