@@ -19,8 +19,10 @@ from dcarray.backends.cpu.neural import (
     lines,
     linewise,
     micro,
+    square_lines,
     square_weights,
     squares,
+    squarewise,
     weights,
 )
 from dcarray.ops import neural
@@ -96,7 +98,7 @@ def test_many_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def another(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, Any], None]]:
     """Have another processor: its name of a property, and what it is there."""
-    caches = micro._built, lines._built
+    caches = micro._built, lines._built, square_lines._built
 
     def change(name: str, value: Any) -> None:
         monkeypatch.setattr(Engine, name, value)
@@ -295,6 +297,8 @@ def few_channels(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (squares, square_weights):
         monkeypatch.setattr(module, "CHANNELS", 3)
     monkeypatch.setattr(squares, "LEAST", 0)
+    monkeypatch.setattr(squarewise, "BLOCK_BYTES", 0)
+    monkeypatch.setattr(squarewise, "FEWEST", 4)
     few = {"FEWEST": 0, "PIECE": 9, "TOGETHER": 20, "CHAINED": 70, "PART": 4}
     for name, number in few.items():
         monkeypatch.setattr(square_weights, name, number)
@@ -330,6 +334,37 @@ def test_squares(height: int, width: int, last: bool) -> None:
                 continue
             alone = FUNCTIONS[row](operands[0][2:3], w, **options)
             np.testing.assert_array_equal(alone, want[2:3])
+
+
+@pytest.mark.usefixtures("few_channels")
+@pytest.mark.parametrize("nbytes", [32, 64])
+@pytest.mark.parametrize("fewest", [1, 2, 5, 99])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_squares_in_blocks(
+    another: Callable[[str, Any], None],
+    monkeypatch: pytest.MonkeyPatch,
+    nbytes: int,
+    fewest: int,
+    dtype: str,
+) -> None:
+    """Blocks that end anywhere in a row, windows that begin outside or inside, and
+    operands of any size and order."""
+    another("vector_bytes", nbytes)
+    monkeypatch.setattr(squarewise, "FEWEST", fewest)
+    rng = np.random.default_rng(fewest)
+    for batch, low, height, width in (
+        (3, (1, 1), 7, 9),
+        (1, (0, 2), 40, 57),
+        (2, (-1, -3), 12, 70),
+        (4, (4, 1), 6, 5),
+    ):
+        x = rng.integers(-3, 4, (2 * batch, 5, height, width + 2)).astype(dtype)
+        w = rng.integers(-3, 4, (11, 5, 3, 3)).astype(dtype)
+        x = x[::-2, :, ::-1, 1:-1]
+        size = (height - batch % 2, width + batch // 2)
+        options = {**PLAIN, "low": low, "size": size, "channels_last": False}
+        assert squarewise.squarewise_suits(x, x)
+        same(neural.CONVOLUTION, (x, w), options)
 
 
 def test_squares_keep_their_digits() -> None:

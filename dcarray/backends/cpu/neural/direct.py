@@ -58,9 +58,11 @@ def multiply(
 ) -> None:
     """Sums of products: of (panels, terms, lanes) to (panels, places, lanes); they are
     added to what is there if they have ``begun``."""
-    operands = (x, packed, sums, places, terms, shifts)
     panels, many = sums.shape[:2]
-    numbers = (many, len(terms), panels, BLOCK, begun)
+    skips = [offsets((panels,), one.strides[:1]) for one in (packed, sums)]
+    operands = (x, packed, sums, places, terms, shifts, *skips)
+    steps = packed.strides[1], sums.strides[1]
+    numbers = (many, len(terms), panels, BLOCK, begun, *steps)
     words = np.array([*map(data_address, operands), *numbers], np.int64)
     micro.tiles(data_address(words))
 

@@ -1,0 +1,266 @@
+"""Kernels of 3×3 by squares of results, as `squares`, for images whose rows lie side by
+side: vectors run along squares, and nothing is turned round.
+
+A block of squares goes through all of it while it stays in cache: what the squares see
+in 16 planes, products of each plane with its own weights, and the results.  Squares are
+counted through all images, so that blocks are full, however small the images are.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..engine import data_address
+from ..threads import available_threads, run_slices
+from .columns import HostArray, Sizes, Window, scratch
+from .direct import BLOCK
+from .micro import micro
+from .sides import offsets
+from .square_blocks import cut_squares
+from .square_lines import OPERAND_FIELDS, RESULT_FIELDS, TILES_FIELDS, SquareLines
+from .squares import transformed_weights
+
+__all__ = ["convolve_squarewise", "squarewise_suits"]
+
+BLOCK_BYTES = 1 << 20
+"""Bytes of the planes of a block: half of a second-level cache."""
+
+FEWEST = 8
+"""Vectors of squares of a block for which it is worth to read all weights."""
+
+JOBS = 8
+"""Pieces of work for each thread, of some blocks each."""
+
+
+def squarewise_suits(x: HostArray, y: HostArray) -> bool:
+    """Whether images lie as `convolve_squarewise` takes them."""
+    return x.strides[-1] == x.itemsize and y.strides[-1] == y.itemsize
+
+
+def convolve_squarewise(
+    code: SquareLines, x: HostArray, w: HostArray, window: Window, y: HostArray
+) -> bool:
+    """Store a convolution in ``y``; takes what `direct.convolve` takes.  Whether all of
+    it is finite."""
+    threads = available_threads()
+    work = _Work(code, x, w, window, y, threads)
+    blocks = len(work.vectors)
+    jobs = _even(blocks, min(blocks, JOBS * threads))
+    run_slices(lambda number: work.run(jobs[number]), len(jobs), threads)
+    return all(work.finite)
+
+
+def _even(count: int, parts: int) -> list[range]:
+    edges = [count * k // parts for k in range(parts + 1)]
+    return [range(a, b) for a, b in itertools.pairwise(edges)]
+
+
+def _apart(nbytes: int) -> int:
+    """So many bytes or some more, so that planes do not share places of the cache."""
+    return nbytes + (64 - nbytes % 128) % 128
+
+
+def _table(fields: Mapping[str, str], count: int, /, **values: Any) -> HostArray:
+    """Words of so many calls; addresses of scratch memory are not known yet."""
+    found = np.zeros((count, len(fields)), np.int64)
+    for k, name in enumerate(fields):
+        found[:, k] = values.get(name, 0)
+    return found
+
+
+class _Words:
+    """Words of some calls of a function."""
+
+    def __init__(
+        self, fields: Mapping[str, str], table: HostArray, first: int, stop: int
+    ) -> None:
+        self.fields = list(fields)
+        self.table = table[first:stop].copy()
+        self.step: int = table.strides[0]
+        self.begin = data_address(self.table) - first * self.step
+
+    def add(self, name: str, array: HostArray) -> None:
+        """Add an address."""
+        self.table[:, self.fields.index(name)] += data_address(array)
+
+    def of(self, number: int) -> int:
+        """The address of the words of a call."""
+        return self.begin + number * self.step
+
+
+class _Memory:
+    """Scratch memory of one thread."""
+
+    def __init__(self, work: _Work) -> None:
+        def room(nbytes: int) -> HostArray:
+            return scratch((nbytes // work.y.itemsize,), work.y.dtype)
+
+        self.seen = room(16 * work.plane)
+        self.sums = room(16 * work.sums_plane)
+        self.lines = room(8 * work.lines_span)
+        self.lines.fill(0)
+        self.rows = room(2 * work.span)
+        self.check = np.zeros(work.code.length, work.y.dtype)
+
+
+class _Work:
+    """A convolution, block by block."""
+
+    def __init__(
+        self,
+        code: SquareLines,
+        x: HostArray,
+        w: HostArray,
+        window: Window,
+        y: HostArray,
+        threads: int,
+    ) -> None:
+        own = micro(y.dtype, 1)
+        assert own is not None
+        self.code, self.x, self.y = code, x, y
+        self.weights = transformed_weights(own, w.astype(y.dtype, copy=False))
+        item, (down, across) = y.itemsize, [-(-n // 2) for n in y.shape[2:]]
+        channels, outs = x.shape[1], -(-y.shape[1] // code.places) * code.places
+        # Blocks of even size, as many for each thread.
+        count = -(-len(y) * down * across // code.length)
+        most = max(FEWEST, BLOCK_BYTES // (16 * (channels + outs) * code.length * item))
+        blocks = min(count, -(-count // (most * threads)) * threads)
+        parts = _even(count, blocks)
+        self.vectors = list(map(len, parts))
+        # There is room for vectors that reach over an end.
+        panels = -(-max(self.vectors) // len(code.tiles))
+        self.pitch = (panels * code.lanes + code.length) * item
+        self.plane = _apart(channels * self.pitch)
+        self.panel = outs * code.lanes * item
+        self.sums_plane = _apart(panels * self.panel)
+        self.span = (2 * panels * code.lanes + code.length) * item
+        pairs = min(down, -(-panels * code.lanes // across) + 1) + 1
+        self.lines_span = (pairs * across + code.length) * item
+        steps = y.strides[0], y.strides[2]
+        starts = tuple([part.start * code.length for part in parts])
+        self.cut = cut_squares(len(y), y.shape[2:], steps, item, starts, self.span)
+        self.zeros = np.zeros(x.shape[3], x.dtype)
+        self.operands = self._operands(window.low, across)
+        self.tilings: dict[int, list[tuple[int, int]]] = {}
+        self.kept: list[HostArray] = []
+        self.products = self._products(outs, own.lanes)
+        self.results = self._results()
+        self.idle: list[_Memory] = []
+        self.finite: list[bool] = []
+
+    def run(self, blocks: range) -> None:
+        """Do some blocks, one after the other."""
+        memory = self.idle.pop() if self.idle else _Memory(self)
+        code, pieces = self.code, self.cut.pieces
+        ends = pieces[blocks[0]].start, pieces[blocks[-1]].stop
+        operands = _Words(OPERAND_FIELDS, self.operands, *ends)
+        operands.add("lines", memory.lines)
+        operands.add("seen", memory.seen)
+        products = _Words(TILES_FIELDS, self.products, 0, len(self.products))
+        products.add("packed", memory.seen)
+        products.add("out", memory.sums)
+        results = _Words(RESULT_FIELDS, self.results, blocks.start, blocks.stop)
+        results.add("sums", memory.sums)
+        results.add("lines", memory.rows)
+        results.add("check", memory.check)
+        calls: list[tuple[int, int]] = []
+        for block in blocks:
+            calls += [(code.operand, operands.of(piece)) for piece in pieces[block]]
+            for tiles, number in self.tilings[self.vectors[block]]:
+                calls.append((tiles, products.of(number)))
+            calls.append((code.result, results.of(block)))
+        memory.check.fill(0)
+        table = np.array(calls, np.int64)
+        words = np.array([data_address(table), len(calls)], np.int64)
+        code.sequence(data_address(words))
+        self.finite.append(bool(np.isfinite(memory.check).all()))
+        self.idle.append(memory)
+
+    def _operands(self, low: Sizes, across: int) -> HostArray:
+        """What the pieces of images see."""
+        x, length = self.x, self.code.length
+        image, first, place, count = self.cut.table
+        row = first // across
+        return _table(
+            OPERAND_FIELDS,
+            len(image),
+            x=data_address(x) + image * x.strides[0],
+            zeros=data_address(self.zeros),
+            seen=place * x.itemsize,
+            channels=x.shape[1],
+            step=x.strides[1],
+            row=x.strides[2],
+            first=2 * row - low[0],
+            pairs=(first + count - 1) // across - row + 2,
+            height=x.shape[2],
+            left=-low[1],
+            width=x.shape[3],
+            across=across,
+            parts=-(-across // length),
+            span=self.lines_span,
+            begin=first - row * across,
+            many=-(-count // length),
+            pitch=self.pitch,
+            plane=self.plane,
+        )
+
+    def _products(self, outs: int, lanes: int) -> HostArray:
+        """The products of blocks of each size: whole panels, and what is left."""
+        weights, code, item = self.weights, self.code, self.y.itemsize
+        panels, step = len(weights) // 16, weights.strides[0]
+        # The last channel is repeated, to fill a tile.
+        wanted = np.minimum(np.arange(outs), self.y.shape[1] - 1)
+        places = offsets((panels, lanes), (step, item))[wanted]
+        terms = offsets(weights.shape[1:2], weights.strides[1:2])
+        row, planes = code.lanes * item, (panels * step, self.plane, self.sums_plane)
+        tables: list[HostArray] = []
+        for vectors in set(self.vectors):
+            whole, rest = divmod(vectors, len(code.tiles))
+            own = self.tilings[vectors] = []
+            for first, many, width in ((0, whole, len(code.tiles)), (whole, 1, rest)):
+                if not many * width:
+                    continue
+                own.append((code.tiles[width - 1], len(tables)))
+                skips = [
+                    offsets((16, many), (plane, each)) + first * each
+                    for plane, each in zip(planes, (0, row, self.panel), strict=True)
+                ]
+                self.kept += [places, terms, *skips]
+                names = "x", "places", "terms", "shifts", "origins", "ends"
+                operands = map(data_address, (weights, places, terms, *skips))
+                table = _table(
+                    TILES_FIELDS,
+                    1,
+                    **dict(zip(names, operands, strict=True)),
+                    many=outs,
+                    count=len(terms),
+                    panels=16 * many,
+                    block=BLOCK,
+                    apart=self.pitch,
+                    spread=row,
+                )
+                tables.append(table)
+        return np.concatenate(tables)
+
+    def _results(self) -> HostArray:
+        """The results of blocks."""
+        y, parts = self.y, self.cut.parts
+        starts = np.array([part.start for part in parts])
+        rows = [data_address(row) + 8 * starts for row in self.cut.rows]
+        return _table(
+            RESULT_FIELDS,
+            len(parts),
+            **dict(zip(("sources", "targets", "lengths"), rows, strict=True)),
+            y=data_address(y),
+            channels=y.shape[1],
+            step=y.strides[1],
+            panels=np.array([-(-n // len(self.code.tiles)) for n in self.vectors]),
+            panel=self.panel,
+            plane=self.sums_plane,
+            span=self.span,
+            count=np.array([len(part) for part in parts]),
+        )
