@@ -32,7 +32,7 @@ BLOCK_BYTES = 1 << 20
 FEWEST = 8
 """Vectors of squares of a block for which it is worth to read all weights."""
 
-JOBS = 8
+JOBS = 16
 """Pieces of work for each thread, of some blocks each."""
 
 
@@ -72,39 +72,58 @@ def _table(fields: Mapping[str, str], count: int, /, **values: Any) -> HostArray
     return found
 
 
-class _Words:
-    """Words of some calls of a function."""
-
-    def __init__(
-        self, fields: Mapping[str, str], table: HostArray, first: int, stop: int
-    ) -> None:
-        self.fields = list(fields)
-        self.table = table[first:stop].copy()
-        self.step: int = table.strides[0]
-        self.begin = data_address(self.table) - first * self.step
-
-    def add(self, name: str, array: HostArray) -> None:
-        """Add an address."""
-        self.table[:, self.fields.index(name)] += data_address(array)
-
-    def of(self, number: int) -> int:
-        """The address of the words of a call."""
-        return self.begin + number * self.step
-
-
 class _Memory:
-    """Scratch memory of one thread."""
+    """Scratch memory of one thread, and the calls that work in it.
+
+    Attributes
+    ----------
+    check : ndarray
+        Not finite afterwards if some result is not.
+    calls : ndarray
+        Functions and the addresses of their words.
+    edges : list of int
+        Calls before each block, and all of them.
+    """
 
     def __init__(self, work: _Work) -> None:
         def room(nbytes: int) -> HostArray:
             return scratch((nbytes // work.y.itemsize,), work.y.dtype)
 
-        self.seen = room(16 * work.plane)
-        self.sums = room(16 * work.sums_plane)
-        self.lines = room(8 * work.lines_span)
-        self.lines.fill(0)
-        self.rows = room(2 * work.span)
-        self.check = np.zeros(work.code.length, work.y.dtype)
+        code, cut = work.code, work.cut
+        seen, sums = room(16 * work.plane), room(16 * work.sums_plane)
+        lines, rows = room(8 * work.lines_span), room(2 * work.span)
+        lines.fill(0)
+        self.check = np.zeros(code.length, work.y.dtype)
+        operands = _filled(OPERAND_FIELDS, work.operands, lines=lines, seen=seen)
+        products = _filled(TILES_FIELDS, work.products, packed=seen, out=sums)
+        results = _filled(
+            RESULT_FIELDS, work.results, sums=sums, lines=rows, check=self.check
+        )
+        self.kept = seen, sums, lines, rows, operands, products, results
+        operand, product, result = [
+            range(data_address(table), data_address(table) + table.nbytes, step)
+            for table in (operands, products, results)
+            for step in table.strides[:1]
+        ]
+        calls: list[tuple[int, int]] = []
+        self.edges = [0]
+        for block, vectors in enumerate(work.vectors):
+            calls += [(code.operand, operand[piece]) for piece in cut.pieces[block]]
+            calls += [(tiles, product[k]) for tiles, k in work.tilings[vectors]]
+            calls.append((code.result, result[block]))
+            self.edges.append(len(calls))
+        self.calls = np.array(calls, np.int64)
+
+
+def _filled(
+    fields: Mapping[str, str], table: HostArray, **arrays: HostArray
+) -> HostArray:
+    """Words with the addresses of scratch memory added."""
+    found = table.copy()
+    names = list(fields)
+    for name, array in arrays.items():
+        found[:, names.index(name)] += data_address(array)
+    return found
 
 
 class _Work:
@@ -155,28 +174,11 @@ class _Work:
     def run(self, blocks: range) -> None:
         """Do some blocks, one after the other."""
         memory = self.idle.pop() if self.idle else _Memory(self)
-        code, pieces = self.code, self.cut.pieces
-        ends = pieces[blocks[0]].start, pieces[blocks[-1]].stop
-        operands = _Words(OPERAND_FIELDS, self.operands, *ends)
-        operands.add("lines", memory.lines)
-        operands.add("seen", memory.seen)
-        products = _Words(TILES_FIELDS, self.products, 0, len(self.products))
-        products.add("packed", memory.seen)
-        products.add("out", memory.sums)
-        results = _Words(RESULT_FIELDS, self.results, blocks.start, blocks.stop)
-        results.add("sums", memory.sums)
-        results.add("lines", memory.rows)
-        results.add("check", memory.check)
-        calls: list[tuple[int, int]] = []
-        for block in blocks:
-            calls += [(code.operand, operands.of(piece)) for piece in pieces[block]]
-            for tiles, number in self.tilings[self.vectors[block]]:
-                calls.append((tiles, products.of(number)))
-            calls.append((code.result, results.of(block)))
+        first, last = memory.edges[blocks.start], memory.edges[blocks.stop]
+        begin = data_address(memory.calls) + first * memory.calls.strides[0]
+        words = np.array([begin, last - first], np.int64)
         memory.check.fill(0)
-        table = np.array(calls, np.int64)
-        words = np.array([data_address(table), len(calls)], np.int64)
-        code.sequence(data_address(words))
+        self.code.sequence(data_address(words))
         self.finite.append(bool(np.isfinite(memory.check).all()))
         self.idle.append(memory)
 
