@@ -182,16 +182,18 @@ def packed_weights(micro: Micro, w: HostArray, channels_last: bool) -> HostArray
         packed.fill(0)
     box = _terms(w.shape[2:], w.strides[2:], channels_last)
 
-    def run(number: int) -> None:
-        group, panel = divmod(number, panels)
-        begin = panel * micro.lanes
-        own = w[group, begin : begin + micro.lanes]
-        far = Side(own, w.strides[1], *box)
-        near = packed[number : number + 1]
-        move(micro.gather, micro, far, near, len(own), micro.lanes)
-
     threads = available_threads() if packed.size >= 1 << 17 else 1
-    run_slices(run, groups * panels, threads)
+    parts = _parts(panels, threads if groups == 1 else 1)
+    jobs = [(group, part) for group in range(groups) for part in parts]
+
+    def run(number: int) -> None:
+        group, part = jobs[number]
+        first, last = [group * panels + edge for edge in (part.start, part.stop)]
+        own = w[group, part.start * micro.lanes : part.stop * micro.lanes]
+        far = Side(own, w.strides[1], *box)
+        move(micro.gather, micro, far, packed[first:last], len(own), micro.lanes)
+
+    run_slices(run, len(jobs), threads)
     return packed
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from ..engine import data_address
 from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, scratch
-from .direct import multiply, packed_weights
+from .direct import multiply
 from .micro import Micro
-from .sides import gather, offsets, scatter
+from .sides import Side, gather, move, offsets, scatter
 
 __all__ = [
     "combine",
@@ -129,20 +129,28 @@ def combine(
 
 def transformed_weights(micro: Micro, w: HostArray) -> HostArray:
     """Weights of one group as (4 × 4 × panels, channels, lanes)."""
-    packed = packed_weights(micro, w, channels_last=False)
-    panels, terms, lanes = packed.shape
-    count, row = terms // 9, lanes * packed.itemsize
+    panels, lanes = -(-w.shape[1] // micro.lanes), micro.lanes
+    count, row = w.shape[2], lanes * w.itemsize
     # With a power of two between them, planes would share places of the cache.
-    made = scratch((16 * panels, count | 1, lanes), packed.dtype)[:, :count]
-    starts, ends = [offsets((count,), (step,)) for step in (9 * row, row)]
+    made = scratch((16 * panels, count | 1, lanes), w.dtype)[:, :count]
     plane = panels * made.strides[0]
+    jobs = min(panels, available_threads() if w.size >= 1 << 17 else 1)
 
-    def run(panel: int) -> None:
-        source = packed[panel], starts, (3 * row, row)
-        target = made[panel], ends, (4 * plane, plane)
-        combine(micro.weights, micro, source, target)
+    def run(number: int) -> None:
+        first, last = [panels * k // jobs for k in (number, number + 1)]
+        own = w[0, first * lanes : last * lanes]
+        packed = scratch((last - first, 9 * count, lanes), w.dtype)
+        if len(own) % lanes:
+            packed.fill(0)
+        far = Side(own, own.strides[0], own.shape[1:], own.strides[1:])
+        move(micro.gather, micro, far, packed, len(own), lanes)
+        shape = last - first, count
+        starts = offsets(shape, (packed.strides[0], 9 * row))
+        ends = offsets(shape, (made.strides[0], row))
+        source, target = (packed, starts, (3 * row, row)), (made[first], ends)
+        combine(micro.weights, micro, source, (*target, (4 * plane, plane)))
 
-    run_slices(run, panels, available_threads())
+    run_slices(run, jobs, jobs)
     return made
 
 

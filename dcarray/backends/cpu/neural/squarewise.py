@@ -29,9 +29,6 @@ __all__ = ["convolve_squarewise", "squarewise_suits"]
 BLOCK_BYTES = 1 << 20
 """Bytes of the planes of a block: half of a second-level cache."""
 
-FEWEST = 8
-"""Vectors of squares of a block for which it is worth to read all weights."""
-
 JOBS = 16
 """Pieces of work for each thread, of some blocks each."""
 
@@ -57,6 +54,18 @@ def convolve_squarewise(
 def _even(count: int, parts: int) -> list[range]:
     edges = [count * k // parts for k in range(parts + 1)]
     return [range(a, b) for a, b in itertools.pairwise(edges)]
+
+
+def _blocks(vectors: int, width: int, most: int, threads: int) -> list[int]:
+    """Vectors of each block: of even numbers of panels, at most so many, as many blocks
+    for each thread; the first one takes what is no whole panel, too."""
+    panels, rest = divmod(vectors, width)
+    if not panels:
+        return [rest]
+    count = min(panels, -(-panels // (most * threads)) * threads)
+    found = [width * len(part) for part in _even(panels, count)]
+    found[0] += rest
+    return found
 
 
 def _apart(nbytes: int) -> int:
@@ -144,12 +153,10 @@ class _Work:
         self.weights = transformed_weights(own, w.astype(y.dtype, copy=False))
         item, (down, across) = y.itemsize, [-(-n // 2) for n in y.shape[2:]]
         channels, outs = x.shape[1], -(-y.shape[1] // code.places) * code.places
-        # Blocks of even size, as many for each thread.
+        panel = 16 * (channels + outs) * code.lanes * item
+        most = max(1, BLOCK_BYTES // panel)
         count = -(-len(y) * down * across // code.length)
-        most = max(FEWEST, BLOCK_BYTES // (16 * (channels + outs) * code.length * item))
-        blocks = min(count, -(-count // (most * threads)) * threads)
-        parts = _even(count, blocks)
-        self.vectors = list(map(len, parts))
+        self.vectors = _blocks(count, len(code.tiles), most, threads)
         # There is room for vectors that reach over an end.
         panels = -(-max(self.vectors) // len(code.tiles))
         self.pitch = (panels * code.lanes + code.length) * item
@@ -160,8 +167,9 @@ class _Work:
         pairs = min(down, -(-panels * code.lanes // across) + 1) + 1
         self.lines_span = (pairs * across + code.length) * item
         steps = y.strides[0], y.strides[2]
-        starts = tuple([part.start * code.length for part in parts])
-        self.cut = cut_squares(len(y), y.shape[2:], steps, item, starts, self.span)
+        starts = itertools.accumulate(self.vectors[:-1], initial=0)
+        blocks = tuple([code.length * start for start in starts])
+        self.cut = cut_squares(len(y), y.shape[2:], steps, item, blocks, self.span)
         self.zeros = np.zeros(x.shape[3], x.dtype)
         self.operands = self._operands(window.low, across)
         self.tilings: dict[int, list[tuple[int, int]]] = {}
