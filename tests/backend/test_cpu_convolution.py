@@ -233,7 +233,7 @@ def test_panels_shared_out(
         x = np.ascontiguousarray(np.moveaxis(x, 1, -1))
     given = {**PLAIN, "stride": stride, "low": low, "channels_last": last}
     same(neural.CONVOLUTION, (x, w), {**given, "size": (5, 4)})
-    assert all(len(some) > 1 for some in seen)
+    assert [len(some) > 1 for some in seen].count(True) == 2
 
 
 def test_results_lie_in_pooled_memory() -> None:
@@ -298,7 +298,6 @@ def few_channels(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "CHANNELS", 3)
     monkeypatch.setattr(squares, "LEAST", 0)
     monkeypatch.setattr(squarewise, "BLOCK_BYTES", 0)
-    monkeypatch.setattr(squarewise, "FEWEST", 4)
     few = {"FEWEST": 0, "PIECE": 9, "TOGETHER": 20, "CHAINED": 70, "PART": 4}
     for name, number in few.items():
         monkeypatch.setattr(square_weights, name, number)
@@ -338,20 +337,20 @@ def test_squares(height: int, width: int, last: bool) -> None:
 
 @pytest.mark.usefixtures("few_channels")
 @pytest.mark.parametrize("nbytes", [32, 64])
-@pytest.mark.parametrize("fewest", [1, 2, 5, 99])
+@pytest.mark.parametrize("block", [0, 1 << 17, 1 << 30])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_squares_in_blocks(
     another: Callable[[str, Any], None],
     monkeypatch: pytest.MonkeyPatch,
     nbytes: int,
-    fewest: int,
+    block: int,
     dtype: str,
 ) -> None:
     """Blocks that end anywhere in a row, windows that begin outside or inside, and
     operands of any size and order."""
     another("vector_bytes", nbytes)
-    monkeypatch.setattr(squarewise, "FEWEST", fewest)
-    rng = np.random.default_rng(fewest)
+    monkeypatch.setattr(squarewise, "BLOCK_BYTES", block)
+    rng = np.random.default_rng(nbytes)
     for batch, low, height, width in (
         (3, (1, 1), 7, 9),
         (1, (0, 2), 40, 57),
