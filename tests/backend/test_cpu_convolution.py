@@ -335,6 +335,31 @@ def test_squares(height: int, width: int, last: bool) -> None:
             np.testing.assert_array_equal(alone, want[2:3])
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8"])
+@pytest.mark.parametrize(
+    "channels,outs,groups",
+    [(8, 24, 1), (70, 2, 1), (3, 40, 1), (24, 24, 24), (24, 24, 6), (130, 140, 1)],
+)
+def test_padding_is_nothing_where_gradients_are_endless(
+    channels: int, outs: int, groups: int, dtype: str, last: bool
+) -> None:
+    """Weights that see the edge of x alone get no part of what lies outside of it."""
+    rng = np.random.default_rng(outs)
+    x = rng.integers(1, 4, (2, channels, 12, 16)).astype(dtype)
+    y = rng.integers(-3, 4, (2, outs, 12, 16)).astype(dtype)
+    y[0, 0, 0, 0], y[1, 1, 5, 15], y[1, -1, 5, 7] = np.inf, -np.inf, np.nan
+    if last:
+        x, y = [np.ascontiguousarray(np.moveaxis(a, 1, -1)) for a in (x, y)]
+    given = {**PLAIN, "groups": groups, "kernel": (3, 3), "channels_last": last}
+    row = neural.CONVOLUTION_WEIGHT_GRADIENT
+    with np.errstate(invalid="ignore"):
+        want = row.numpy(x, y, **given)
+        got = FUNCTIONS[row](x, y, **given)
+    np.testing.assert_array_equal(got, want)
+
+
 @pytest.mark.usefixtures("few_channels")
 @pytest.mark.parametrize("nbytes", [32, 64])
 @pytest.mark.parametrize("block", [0, 1 << 17, 1 << 30])

@@ -320,9 +320,9 @@ def _collect(
 
 def store_weights(
     micro: Micro, sums: list[HostArray], panels: range, w: HostArray
-) -> None:
+) -> bool:
     """Store some panels of a group of sums as `weight_sums` returns them, added in
-    float64.
+    float64.  Whether none of them is NaN for certain.
 
     Parameters
     ----------
@@ -344,3 +344,5 @@ def store_weights(
     far = Side(w[group, begin:], w.strides[1], w.shape[2:], w.strides[2:])
     near = total.astype(w.dtype, copy=False)
     move(micro.scatter, micro, far, near, lanes, micro.lanes)
+    flat = near.ravel()
+    return not np.isnan(np.einsum("i,i->", flat, flat))
