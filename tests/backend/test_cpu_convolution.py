@@ -16,6 +16,7 @@ from dcarray.backends.cpu.neural import (
     FUNCTIONS,
     columns,
     direct,
+    direct_weights,
     lines,
     linewise,
     micro,
@@ -93,6 +94,13 @@ def test_many_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "TILE_BYTES", 1 << 10)
     monkeypatch.setattr(columns, "FEWEST", 9)
     check(10, 20)
+
+
+@pytest.mark.parametrize("block", [1, 8, 37])
+def test_gradients_in_pieces(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(direct_weights, "PIECE_BYTES", 1)
+    monkeypatch.setattr(direct_weights, "BLOCK", block)
+    check(block, 15)
 
 
 @pytest.fixture

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from .spelling import address, words
 
-__all__ = ["moves_text"]
+__all__ = ["MOVE_FIELDS", "moves_text"]
+
+MOVE_FIELDS = {
+    **dict.fromkeys(("far", "near", "table"), "ptr"),
+    **dict.fromkeys(("count", "lanes", "each", "step", "apart", "run"), "i64"),
+}
 
 
 def moves_text(number: str, length: int, vectors: int, gather: bool) -> str:
@@ -22,8 +27,6 @@ def moves_text(number: str, length: int, vectors: int, gather: bool) -> str:
     vector = f"<{length} x {number}>"
     row = vectors * length * size
     name = "gather" if gather else "scatter"
-    given = dict.fromkeys(("far", "near", "table"), "ptr")
-    given |= dict.fromkeys(("count", "lanes", "each", "step", "apart", "run"), "i64")
 
     def move(tag: str, far: str, near: str, kind: str) -> list[str]:
         source, target = (far, near) if gather else (near, far)
@@ -35,7 +38,7 @@ def moves_text(number: str, length: int, vectors: int, gather: bool) -> str:
     lines = [
         f"define void @dcarray_{name}(ptr %words) {{",
         "entry:",
-        *words(given),
+        *words(MOVE_FIELDS),
         f"%beside = icmp eq i64 %step, {size}",
         f"%long = icmp sge i64 %run, {length}",
         "%apart.lanes = xor i1 %beside, true",

@@ -6,9 +6,7 @@ images are read and written as they lie, and channels are only counted.
 
 from __future__ import annotations
 
-import ctypes
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +26,6 @@ __all__ = [
     "OperandText",
     "ResultText",
     "SquareLines",
-    "sequence_text",
     "square_lines",
 ]
 
@@ -64,8 +61,6 @@ class SquareLines:
         `lanes`: see `tiles_text`.
     operand, result : int
         Addresses of functions: see `OperandText` and `ResultText`.
-    sequence : callable
-        See `sequence_text`.
     """
 
     length: int
@@ -74,7 +69,6 @@ class SquareLines:
     tiles: tuple[int, ...]
     operand: int
     result: int
-    sequence: Callable[[int], None]
 
 
 def square_lines(dtype: np.dtype[Any]) -> SquareLines | None:
@@ -101,15 +95,13 @@ def _built(dtype: np.dtype[Any]) -> SquareLines:
         ],
         (str(OperandText(number, nbytes)), "operand"),
         (str(ResultText(number, nbytes, vectors)), "result"),
-        (sequence_text(), "sequence"),
     ]
-    *tiles, operand, result, sequence = [
+    *tiles, operand, result = [
         machine.kernel(text, f"dcarray_{name}", f"convolution {name}").address
         for text, name in texts
     ]
-    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(sequence)
     lanes = vectors * length
-    return SquareLines(length, lanes, places, tuple(tiles), operand, result, run)
+    return SquareLines(length, lanes, places, tuple(tiles), operand, result)
 
 
 class OperandText(Text):
@@ -311,17 +303,3 @@ class ResultText(Text):
             none = self.apply("fsub", found, found)
             self.let(f"fadd {self.vector} %all, {none}", "%all.next")
         self.let(f"fadd {self.vector} %all, zeroinitializer", "%own.next")
-
-
-def sequence_text() -> str:
-    """The text of ``void dcarray_sequence(ptr words)``, which calls functions one after
-    the other.  Words are: the address of a table of functions and their words, and its
-    length."""
-    to = Text("float", 4)
-    with to.function("void @dcarray_sequence(ptr %words)"):
-        to.lines += words({"table": "ptr", "count": "i64"})
-        with to.loop("call", "%count"):
-            entry = to.at("%table", to.times("%call", 16))
-            function, own = [to.load(to.at(entry, skip), "ptr") for skip in (0, 8)]
-            to.lines.append(f"call void {function}(ptr {own})")
-    return str(to)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Window, scratch
 from .direct import BLOCK
 from .micro import micro
+from .sequence import run_calls, table_of
 from .sides import offsets
 from .square_blocks import cut_squares
 from .square_lines import OPERAND_FIELDS, RESULT_FIELDS, TILES_FIELDS, SquareLines
@@ -71,14 +71,6 @@ def _blocks(vectors: int, width: int, most: int, threads: int) -> list[int]:
 def _apart(nbytes: int) -> int:
     """So many bytes or some more, so that planes do not share places of the cache."""
     return nbytes + (64 - nbytes % 128) % 128
-
-
-def _table(fields: Mapping[str, str], count: int, /, **values: Any) -> HostArray:
-    """Words of so many calls; addresses of scratch memory are not known yet."""
-    found = np.zeros((count, len(fields)), np.int64)
-    for k, name in enumerate(fields):
-        found[:, k] = values.get(name, 0)
-    return found
 
 
 class _Memory:
@@ -183,10 +175,8 @@ class _Work:
         """Do some blocks, one after the other."""
         memory = self.idle.pop() if self.idle else _Memory(self)
         first, last = memory.edges[blocks.start], memory.edges[blocks.stop]
-        begin = data_address(memory.calls) + first * memory.calls.strides[0]
-        words = np.array([begin, last - first], np.int64)
         memory.check.fill(0)
-        self.code.sequence(data_address(words))
+        run_calls(memory.calls[first:last])
         self.finite.append(bool(np.isfinite(memory.check).all()))
         self.idle.append(memory)
 
@@ -195,7 +185,7 @@ class _Work:
         x, length = self.x, self.code.length
         image, first, place, count = self.cut.table
         row = first // across
-        return _table(
+        return table_of(
             OPERAND_FIELDS,
             len(image),
             x=data_address(x) + image * x.strides[0],
@@ -242,7 +232,7 @@ class _Work:
                 self.kept += [places, terms, *skips]
                 names = "x", "places", "terms", "shifts", "origins", "ends"
                 operands = map(data_address, (weights, places, terms, *skips))
-                table = _table(
+                table = table_of(
                     TILES_FIELDS,
                     1,
                     **dict(zip(names, operands, strict=True)),
@@ -261,7 +251,7 @@ class _Work:
         y, parts = self.y, self.cut.parts
         starts = np.array([part.start for part in parts])
         rows = [data_address(row) + 8 * starts for row in self.cut.rows]
-        return _table(
+        return table_of(
             RESULT_FIELDS,
             len(parts),
             **dict(zip(("sources", "targets", "lengths"), rows, strict=True)),

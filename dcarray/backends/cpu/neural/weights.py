@@ -14,7 +14,8 @@ from ..threads import available_threads, run_slices
 from ..wholes.radix import rented
 from .blas import one_blas_thread
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
-from .direct import store_weights, tiles_for, weight_sums
+from .direct import tiles_for
+from .direct_weights import store_weights, weight_sums
 from .linewise import WEIGHTS, line_weights, lines_for
 from .micro import Micro
 from .square_weights import square_weights, square_weights_suit
