@@ -3,6 +3,8 @@ gradient, which is laid out in panels piece by piece."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..engine import data_address
@@ -184,7 +186,7 @@ def _add(
 
 
 def store_weights(
-    micro: Micro, sums: list[HostArray], panels: range, w: HostArray
+    micro: Micro, sums: list[HostArray], panels: range, channels: range, w: HostArray
 ) -> bool:
     """Store some panels of a group of sums as `weight_sums` returns them, added in
     float64.  Whether none of them is NaN for certain.
@@ -193,20 +195,24 @@ def store_weights(
     ----------
     micro : Micro
     sums : list of ndarray
-    panels : range
+    panels, channels : range
+        What is stored.
     w : ndarray
         (groups, channels of the gradient, channels of x, \\*kernel)
     """
-    total = sums[0][panels.start : panels.stop]
+    rows = [edge * math.prod(w.shape[3:]) for edge in (channels.start, channels.stop)]
+    part = slice(panels.start, panels.stop), slice(*rows)
+    total = sums[0][part]
     if len(sums) > 1:
         total = total.astype(np.float64)
         with np.errstate(invalid="ignore"):
             for other in sums[1:]:
-                total += other[panels.start : panels.stop]
+                total += other[part]
     group, own = divmod(panels.start, panels_of(w.shape[1], micro))
     begin = own * micro.lanes
     lanes = min(len(panels) * micro.lanes, w.shape[1] - begin)
-    far = Side(w[group, begin:], w.strides[1], w.shape[2:], w.strides[2:])
+    target = w[group, begin:, channels.start : channels.stop]
+    far = Side(target, w.strides[1], target.shape[1:], w.strides[2:])
     near = total.astype(w.dtype, copy=False)
     move(micro.scatter, micro, far, near, lanes, micro.lanes)
     flat = near.ravel()

@@ -29,6 +29,9 @@ MOST_ROWS = 1024
 FEW_ROWS = 256
 """Rows of a slice for which it is still worth to gather the gradient."""
 
+STORED = 16
+"""Channels of x whose weights are stored at once."""
+
 SUMS = 16
 """Sums made side by side; their number does not depend on the threads either."""
 
@@ -157,22 +160,23 @@ def _directly(
         sums[number] = made
         if shares == 1:
             for k in range(0, len(made), panels):
-                store(number, range(k, k + panels))
+                store(number, range(k, k + panels), range(len(own)))
             del sums[number]
 
-    def store(number: int, some_panels: range) -> None:
+    def store(number: int, some_panels: range, channels: range) -> None:
         some, own = parts[number]
         target = weights[some.start : some.stop, :, own.start : own.stop]
         shared = [sums[number * shares + k] for k in range(shares)]
-        certain.append(store_weights(micro, shared, some_panels, target))
+        certain.append(store_weights(micro, shared, some_panels, channels, target))
 
     threads = available_threads()
     run_slices(task, len(jobs), threads)
     if shares > 1:
         places = [
-            (n, range(k, k + 1))
-            for n in range(len(parts))
+            (n, range(k, k + 1), range(c, min(len(own), c + STORED)))
+            for n, (_, own) in enumerate(parts)
             for k in range(len(sums[n * shares]))
+            for c in range(0, len(own), STORED)
         ]
         run_slices(lambda number: store(*places[number]), len(places), threads)
     return found, all(certain)
