@@ -10,9 +10,8 @@ import numpy as np
 from ..engine import data_address
 from .columns import HostArray, Tile, Window, Workspace, scratch
 from .direct import BLOCK, panels_of, scaled, shifts_of
-from .micro import TILES_FIELDS, Micro
-from .moves import MOVE_FIELDS
-from .sequence import address_of, run_calls, table_of
+from .micro import Micro
+from .sequence import address_of, run_each
 from .sides import Side, move, offsets, run_of
 
 __all__ = ["CHAIN", "store_weights", "weight_sums"]
@@ -21,7 +20,7 @@ CHAIN = 4096
 """Positions over which a weight's gradient is summed in its own dtype, block by block.
 """
 
-PIECE_BYTES = 1 << 18
+PIECE_BYTES = 1 << 19
 """Bytes of the gradient that are laid out at once: they are read again for every tile
 of weights."""
 
@@ -132,57 +131,29 @@ def _add(
     if run < count:
         most = max(run, most // run * run)  # pieces of whole runs
     most = min(most, count)
-    first = np.arange(0, count, most)
-    each = np.minimum(most, count - first)
     packed = workspace.array("packed", (panels, most, lanes))
     if width % lanes:
         packed.fill(0)
-    skips = [offsets((panels,), one.strides[:1]) for one in (packed, sums)]
-    table = offsets(sides[0].lengths, sides[0].steps)
-    products = table_of(
-        TILES_FIELDS,
-        len(first),
-        x=data_address(block),
-        packed=data_address(packed),
-        out=data_address(sums),
-        places=data_address(places),
-        terms=data_address(terms) + first * terms.itemsize,
-        shifts=data_address(shifts),
-        origins=data_address(skips[0]),
-        ends=data_address(skips[1]),
-        many=many,
-        count=each,
-        panels=panels,
-        block=BLOCK,
-        begun=(first > 0) | begun,
-        apart=packed.strides[1],
-        spread=sums.strides[1],
-    )
-    used = panels // len(sides)
+    each = panels // len(sides)
     whole = sides[0].array.shape[1] if len(sides) == 1 else width
-    moves = [
-        table_of(
-            MOVE_FIELDS,
-            len(first),
-            far=data_address(side.array),
-            near=data_address(packed[k * used :]),
-            table=data_address(table) + first * table.itemsize,
-            count=each,
-            lanes=whole,
-            each=min(width, lanes),
-            step=side.step,
-            apart=packed.strides[0],
-            run=np.minimum(run, each),
-        )
-        for k, side in enumerate(sides)
-    ]
-    tables = *moves, products
-    calls = np.empty((len(first), len(tables), 2), np.int64)
-    calls[..., 0] = address_of(micro.gather)
-    calls[:, -1, 0] = address_of(micro.tiles)
-    for k, own in enumerate(tables):
-        calls[:, k, 1] = data_address(own) + np.arange(len(first)) * own.strides[0]
-    run_calls(calls.reshape(-1, 2))
+    skips = [offsets((panels,), one.strides[:1]) for one in (packed, sums)]
+    seen, terms_at, *others = map(data_address, (block, terms, shifts, *skips))
+    starts = seen, *map(data_address, (packed, sums, places))
+    table = offsets(sides[0].lengths, sides[0].steps)
+    pairs = [(side.array, packed[k * each :]) for k, side in enumerate(sides)]
+    ends = [(data_address(far), data_address(near)) for far, near in pairs]
+    form = whole, min(width, lanes), sides[0].step, packed.strides[0]
+    steps = packed.strides[1], sums.strides[1]
+    gather, tiles = address_of(micro.gather), address_of(micro.tiles)
+    calls: list[tuple[int, tuple[int, ...]]] = []
+    for first in range(0, count, most):
+        some, skip = min(most, count - first), first * terms.itemsize
+        rest = data_address(table) + skip, some, *form, min(run, some)
+        calls += [(gather, (*pair, *rest)) for pair in ends]
+        numbers = many, some, panels, BLOCK, int(first > 0 or begun)
+        words = (*starts, terms_at + skip, *others, *numbers, *steps)
+        calls.append((tiles, words))
+    run_each(calls)
 
 
 def store_weights(

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from .spelling import address, words
 
-__all__ = ["MOVE_FIELDS", "moves_text"]
-
-MOVE_FIELDS = {
-    **dict.fromkeys(("far", "near", "table"), "ptr"),
-    **dict.fromkeys(("count", "lanes", "each", "step", "apart", "run"), "i64"),
-}
+__all__ = ["moves_text"]
 
 
 def moves_text(number: str, length: int, vectors: int, gather: bool) -> str:
@@ -27,6 +22,8 @@ def moves_text(number: str, length: int, vectors: int, gather: bool) -> str:
     vector = f"<{length} x {number}>"
     row = vectors * length * size
     name = "gather" if gather else "scatter"
+    given = dict.fromkeys(("far", "near", "table"), "ptr")
+    given |= dict.fromkeys(("count", "lanes", "each", "step", "apart", "run"), "i64")
 
     def move(tag: str, far: str, near: str, kind: str) -> list[str]:
         source, target = (far, near) if gather else (near, far)
@@ -38,7 +35,7 @@ def moves_text(number: str, length: int, vectors: int, gather: bool) -> str:
     lines = [
         f"define void @dcarray_{name}(ptr %words) {{",
         "entry:",
-        *words(MOVE_FIELDS),
+        *words(given),
         f"%beside = icmp eq i64 %step, {size}",
         f"%long = icmp sge i64 %run, {length}",
         "%apart.lanes = xor i1 %beside, true",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from array import array
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -13,7 +14,7 @@ from ..engine import data_address, engine
 from .spelling import words
 from .writing import Text
 
-__all__ = ["address_of", "run_calls", "sequence_text", "table_of"]
+__all__ = ["address_of", "run_calls", "run_each", "sequence_text", "table_of"]
 
 HostArray: TypeAlias = np.ndarray[Any, Any]
 
@@ -43,6 +44,20 @@ def run_calls(calls: HostArray) -> None:
     """Call functions of such a table: (calls, 2)."""
     given = np.array([data_address(calls), len(calls)], np.int64)
     _built()(data_address(given))
+
+
+def run_each(calls: list[tuple[int, tuple[int, ...]]]) -> None:
+    """Call functions, each with its words."""
+    words, table = array("q"), array("q")
+    places = []
+    for _, own in calls:
+        places.append(words.itemsize * len(words))
+        words.extend(own)
+    begin = words.buffer_info()[0]
+    for place, (function, _) in zip(places, calls, strict=True):
+        table.extend((function, begin + place))
+    given = array("q", (table.buffer_info()[0], len(calls)))
+    _built()(given.buffer_info()[0])
 
 
 def address_of(function: Any) -> int:

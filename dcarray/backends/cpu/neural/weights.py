@@ -29,9 +29,6 @@ MOST_ROWS = 1024
 FEW_ROWS = 256
 """Rows of a slice for which it is still worth to gather the gradient."""
 
-STORED = 16
-"""Channels of x whose weights are stored at once."""
-
 SUMS = 16
 """Sums made side by side; their number does not depend on the threads either."""
 
@@ -172,11 +169,15 @@ def _directly(
     threads = available_threads()
     run_slices(task, len(jobs), threads)
     if shares > 1:
+        count = sum([len(sums[n * shares]) for n in range(len(parts))])
+        pieces = -(-threads // count)  # one panel is shared by all threads
         places = [
-            (n, range(k, k + 1), range(c, min(len(own), c + STORED)))
+            (n, range(k, k + 1), range(edges[c], edges[c + 1]))
             for n, (_, own) in enumerate(parts)
+            for edges in [[len(own) * c // pieces for c in range(pieces + 1)]]
             for k in range(len(sums[n * shares]))
-            for c in range(0, len(own), STORED)
+            for c in range(pieces)
+            if edges[c] < edges[c + 1]
         ]
         run_slices(lambda number: store(*places[number]), len(places), threads)
     return found, all(certain)
