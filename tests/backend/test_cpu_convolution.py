@@ -20,6 +20,7 @@ from dcarray.backends.cpu.neural import (
     lines,
     linewise,
     micro,
+    pointwise,
     square_lines,
     square_weights,
     squares,
@@ -309,6 +310,43 @@ def few_channels(monkeypatch: pytest.MonkeyPatch) -> None:
     few = {"FEWEST": 0, "PIECE": 9, "TOGETHER": 20, "CHAINED": 70, "PART": 4}
     for name, number in few.items():
         monkeypatch.setattr(square_weights, name, number)
+
+
+@pytest.mark.parametrize("nbytes", [32, 64])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    "batch,channels,outs,size",
+    [
+        (3, 5, 8, (16,)),
+        (1, 300, 21, (7, 9)),
+        (2, 20, 64, (13, 13)),
+        (1, 9, 10, (3, 5, 29)),
+        (5, 140, 19, (1, 100)),
+    ],
+)
+def test_one_tap(
+    another: Callable[[str, Any], None],
+    batch: int,
+    channels: int,
+    outs: int,
+    size: tuple[int, ...],
+    dtype: str,
+    nbytes: int,
+) -> None:
+    """Positions and channels that fill vectors and tiles, or not."""
+    another("vector_bytes", nbytes)
+    rng = np.random.default_rng(outs)
+    x = rng.integers(-3, 4, (2 * batch, channels, *size)).astype(dtype)[::-2]
+    y = rng.integers(-3, 4, (batch, outs, *size)).astype(dtype)
+    w = rng.integers(-3, 4, (outs, channels, *[1] * len(size))).astype(dtype)
+    code = square_lines.square_lines(x.dtype)
+    ones, zeros = (1,) * len(size), (0,) * len(size)
+    window = columns.Window(ones, ones, zeros, ones)
+    assert code is not None
+    assert pointwise.pointwise_suits(code, x, w[None], window, y)
+    given = {"stride": ones, "low": zeros, "dilation": ones, "groups": 1}
+    for row, operands, options in calls(x, w, y, {**given, "channels_last": False}):
+        same(row, operands, options)
 
 
 @pytest.mark.usefixtures("few_channels")

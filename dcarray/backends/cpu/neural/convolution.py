@@ -30,6 +30,7 @@ from .columns import (
 from .direct import convolve, tiles_for
 from .linewise import line_convolve, lines_for
 from .micro import Micro
+from .pointwise import convolve_pointwise, pointwise_suits
 from .square_lines import square_lines
 from .squares import convolve_squares, squares_suit
 from .squarewise import convolve_squarewise, squarewise_suits
@@ -202,6 +203,10 @@ def _convolve(
     along = lines_for(y.dtype, w.shape[1], height, y.shape[2:], x.strides[-1])
     if along is not None:
         line_convolve(along, x, w, window, y)
+        return
+    code = square_lines(y.dtype)
+    if code is not None and pointwise_suits(code, x, w, window, y):
+        convolve_pointwise(code, x, w, y)
         return
     direct = tiles_for(y.dtype, w.shape[1], groups)
     if direct is not None:
