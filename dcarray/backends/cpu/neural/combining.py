@@ -7,44 +7,21 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from .spelling import address, words
+from .writing import Text
 
-__all__ = ["FORMS", "combine_text"]
+__all__ = ["FORMS", "Names", "combine_text"]
 
 Names: TypeAlias = list[str]
 
 
-class _Writer:
-    """Lines of arithmetic on vectors."""
-
-    def __init__(self, vector: str) -> None:
-        self.vector = vector
-        self.lines: list[str] = []
-
-    def apply(self, word: str, one: str, other: str) -> str:
-        name = f"%r{len(self.lines)}"
-        self.lines.append(f"{name} = {word} {self.vector} {one}, {other}")
-        return name
-
-    def all_of(self, value: str) -> str:
-        """A vector of a constant."""
-        length, number = self.vector.strip("<>").split(" x ")
-        return "<" + ", ".join([f"{number} {value}"] * int(length)) + ">"
-
-    def add(self, one: str, other: str) -> str:
-        return self.apply("fadd", one, other)
-
-    def subtract(self, one: str, other: str) -> str:
-        return self.apply("fsub", one, other)
-
-
-def _of_weights(to: _Writer, s: Names) -> Names:
-    half = to.all_of("0.5")
+def _of_weights(to: Text, s: Names) -> Names:
+    half = to.all_of(0.5)
     ends = to.apply("fmul", to.add(s[0], s[2]), half)
     middle = to.apply("fmul", s[1], half)
     return [s[0], to.add(ends, middle), to.subtract(ends, middle), s[2]]
 
 
-def _of_operand(to: _Writer, s: Names) -> Names:
+def _of_operand(to: Text, s: Names) -> Names:
     return [
         to.subtract(s[0], s[2]),
         to.add(s[1], s[2]),
@@ -53,30 +30,30 @@ def _of_operand(to: _Writer, s: Names) -> Names:
     ]
 
 
-def _of_result(to: _Writer, s: Names) -> Names:
+def _of_result(to: Text, s: Names) -> Names:
     return [
         to.add(to.add(s[0], s[1]), s[2]),
         to.subtract(to.subtract(s[1], s[2]), s[3]),
     ]
 
 
-def _of_gradient(to: _Writer, s: Names) -> Names:
+def _of_gradient(to: Text, s: Names) -> Names:
     return [
         s[0],
         to.add(s[0], s[1]),
         to.subtract(s[0], s[1]),
-        to.apply("fsub", to.all_of("-0.0"), s[1]),
+        to.apply("fsub", to.all_of(-0.0), s[1]),
     ]
 
 
-def _of_sums(to: _Writer, s: Names) -> Names:
-    half = to.all_of("0.5")
+def _of_sums(to: Text, s: Names) -> Names:
+    half = to.all_of(0.5)
     one, other = [to.apply("fmul", x, half) for x in s[1:3]]
     both = to.add(one, other)
     return [to.add(s[0], both), to.subtract(one, other), to.add(both, s[3])]
 
 
-FORMS: dict[str, tuple[int, Callable[[_Writer, Names], Names]]] = {
+FORMS: dict[str, tuple[int, Callable[[Text, Names], Names]]] = {
     "weights": (3, _of_weights),
     "operand": (4, _of_operand),
     "result": (4, _of_result),
@@ -103,7 +80,7 @@ def combine_text(number: str, length: int, form: str) -> str:
     given = dict.fromkeys(("source", "target", "sources", "targets", "check"), "ptr")
     given |= dict.fromkeys(("count", "vectors"), "i64")
     given |= dict.fromkeys(("row", "column", "to.row", "to.column"), "i64")
-    to = _Writer(vector)
+    to = Text(number, length * size)
     columns = [line(to, [f"%s{i}_{j}" for i in range(side)]) for j in range(side)]
     rows = [line(to, list(one)) for one in zip(*columns, strict=True)]
     last = len(rows) - 1

@@ -29,7 +29,11 @@ from .columns import (
 )
 from .direct import convolve, tiles_for
 from .linewise import line_convolve, lines_for
+from .micro import Micro
+from .pointwise import convolve_pointwise, pointwise_suits
+from .square_lines import square_lines
 from .squares import convolve_squares, squares_suit
+from .squarewise import convolve_squarewise, squarewise_suits
 from .taps import channelwise, channelwise_adjoint, spread
 
 __all__ = ["convolution", "convolution_input_gradient"]
@@ -200,9 +204,13 @@ def _convolve(
     if along is not None:
         line_convolve(along, x, w, window, y)
         return
+    code = square_lines(y.dtype)
+    if code is not None and pointwise_suits(code, x, w, window, y):
+        convolve_pointwise(code, x, w, y)
+        return
     direct = tiles_for(y.dtype, w.shape[1], groups)
     if direct is not None:
-        way = convolve_squares if squares_suit(w, window, y) else convolve
+        way = _by_squares if squares_suit(w, window, y) else convolve
         way(direct, x, w, window, y, channels_last)
         return
     matrices = np.moveaxis(w, 2, -1) if channels_last else w
@@ -219,6 +227,26 @@ def _convolve(
         _store(np.matmul, weights, columns, _target(y, tile, groups), workspace)
 
     run_tiles(run, tiles, threads, lambda: Workspace(y.dtype, channels_last))
+
+
+def _by_squares(
+    direct: Micro,
+    x: HostArray,
+    w: HostArray,
+    window: Window,
+    y: HostArray,
+    channels_last: bool,
+) -> None:
+    """Store a convolution in ``y``; what is not finite is done again by `direct`."""
+    code = square_lines(y.dtype) if squarewise_suits(x, y) else None
+    if code is None:
+        finite = convolve_squares(direct, x, w, window, y, channels_last)
+    else:
+        finite = convolve_squarewise(code, x, w, window, y)
+    if not finite:
+        again = np.empty_like(y)
+        convolve(direct, x, w, window, again, channels_last)
+        np.copyto(y, again, where=~np.isfinite(y))
 
 
 def _target(y: HostArray, tile: Tile, groups: int) -> HostArray:

@@ -25,7 +25,14 @@ from .combining import FORMS, combine_text
 from .moves import moves_text
 from .spelling import address, fused_declared, multiply_add, words
 
-__all__ = ["Micro", "micro", "tiles_text"]
+__all__ = ["TILES_FIELDS", "Micro", "micro", "tiles_text"]
+
+TILES_FIELDS = {
+    **dict.fromkeys(("x", "packed", "out", "places", "terms"), "ptr"),
+    **dict.fromkeys(("shifts", "origins", "ends"), "ptr"),
+    **dict.fromkeys(("many", "count", "panels", "block", "begun"), "i64"),
+    **dict.fromkeys(("apart", "spread"), "i64"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ def _built(dtype: np.dtype[Any], vectors: int) -> Micro | None:
     length = machine.vector_bytes // dtype.itemsize
     places = 6
     if machine.vector_bytes == 64:
-        places = 14 if vectors == 1 else 7
+        places = (14, 7, 8, 7)[vectors - 1]
     texts = {
         "tiles": tiles_text(number, length, vectors, places, machine.has_fused),
         "gather": moves_text(number, length, vectors, gather=True),
@@ -109,26 +116,31 @@ def _built(dtype: np.dtype[Any], vectors: int) -> Micro | None:
 
 
 # -------------------------------------------------------------------------------- tiles
+def _skipped(name: str, base: str, table: str) -> list[str]:
+    """Where a panel has its part of something."""
+    return [
+        f"%{name}.skip.at = getelementptr i64, ptr {table}, i64 %panel",
+        f"%{name}.skip = load i64, ptr %{name}.skip.at",
+        address(f"%{name}.panel", base, f"%{name}.skip"),
+    ]
+
+
 def tiles_text(number: str, length: int, vectors: int, places: int, fused: bool) -> str:
     """The text of ``void dcarray_tiles(ptr words)``.
 
-    Words are: addresses of x, of the packed panels, of the result (panels of places of
-    lanes), of the places, the terms and the panels' own distances in x (bytes); places
-    (a multiple of those of a tile), terms, panels, terms of a block, and whether there
-    are sums already.  What a block sums is added to the sums of those before it.
+    Words are: addresses of x, of what is packed, of the result, of the places and the
+    terms, and of the panels' own distances in x, in what is packed and in the result
+    (bytes); places (a multiple of those of a tile), terms, panels, terms of a block,
+    whether there are sums already, and bytes between packed terms and between places of
+    the result.  What a block sums is added to the sums of those before it.
     """
     size = 4 if number == "float" else 8
     vector = f"<{length} x {number}>"
-    row = vectors * length * size
     tile = [(i, v) for i in range(places) for v in range(vectors)]
-    given = dict.fromkeys(("x", "packed", "out", "places", "terms", "shifts"), "ptr")
-    given |= dict.fromkeys(("many", "count", "panels", "block", "begun"), "i64")
     lines = [
         "define void @dcarray_tiles(ptr %words) {",
         "entry:",
-        *words(given),
-        f"%panel.size = mul i64 %count, {row}",
-        f"%sums.size = mul i64 %many, {row}",
+        *words(TILES_FIELDS),
         "br label %blocks",
         "blocks:",
         "%first = phi i64 [ 0, %entry ], [ %last, %blocks.next ]",
@@ -140,7 +152,7 @@ def tiles_text(number: str, length: int, vectors: int, places: int, fused: bool)
         "%last = select i1 %short, i64 %ahead, i64 %count",
         "%before = or i64 %first, %begun",
         "%fresh = icmp eq i64 %before, 0",
-        f"%skip = mul i64 %first, {row}",
+        "%skip = mul i64 %first, %apart",
         address("%packed.block", "%packed", "%skip"),
         "br label %turns",
         "turns:",
@@ -150,13 +162,9 @@ def tiles_text(number: str, length: int, vectors: int, places: int, fused: bool)
         "blocks.next:",
         "br label %blocks",
         "turns.body:",
-        "%packed.skip = mul i64 %panel, %panel.size",
-        address("%packed.panel", "%packed.block", "%packed.skip"),
-        "%out.skip = mul i64 %panel, %sums.size",
-        address("%out.panel", "%out", "%out.skip"),
-        "%shift.at = getelementptr i64, ptr %shifts, i64 %panel",
-        "%shift = load i64, ptr %shift.at",
-        address("%x.panel", "%x", "%shift"),
+        *_skipped("x", "%x", "%shifts"),
+        *_skipped("packed", "%packed.block", "%origins"),
+        *_skipped("out", "%out", "%ends"),
         "br label %tiles",
         "tiles:",
         "%p = phi i64 [ 0, %turns.body ], [ %p.next, %tile.next ]",
@@ -166,7 +174,7 @@ def tiles_text(number: str, length: int, vectors: int, places: int, fused: bool)
         "%panel.next = add i64 %panel, 1",
         "br label %turns",
         "tile:",
-        f"%tile.skip = mul i64 %p, {row}",
+        "%tile.skip = mul i64 %p, %spread",
         address("%sums", "%out.panel", "%tile.skip"),
         "%place.at = getelementptr i64, ptr %places, i64 %p",
     ]
@@ -207,15 +215,14 @@ def tiles_text(number: str, length: int, vectors: int, places: int, fused: bool)
     lines += [
         address("%soon", f"%x{places - 1}.at", 64),
         "call void @llvm.prefetch.p0(ptr %soon, i32 0, i32 3, i32 1)",
-        address("%row.next", "%row", row),
+        address("%row.next", "%row", "%apart"),
         "%k.next = add i64 %k, 1",
         "%terms.more = icmp slt i64 %k.next, %last",
         "br i1 %terms.more, label %terms.loop, label %tile.end",
         "tile.end:",
-        *[
-            address(f"%s{i}_{v}", "%sums", (i * vectors + v) * length * size)
-            for i, v in tile
-        ],
+        address("%sums0", "%sums", 0),
+        *[address(f"%sums{i}", f"%sums{i - 1}", "%spread") for i in range(1, places)],
+        *[address(f"%s{i}_{v}", f"%sums{i}", v * length * size) for i, v in tile],
         "br i1 %fresh, label %tile.store, label %tile.add",
         "tile.store:",
         *[f"store {vector} %n{i}_{v}, ptr %s{i}_{v}, align {size}" for i, v in tile],

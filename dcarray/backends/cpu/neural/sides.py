@@ -13,7 +13,7 @@ from ..engine import data_address
 from .columns import HostArray, Sizes
 from .micro import Micro
 
-__all__ = ["Side", "gather", "move", "offsets", "scatter"]
+__all__ = ["Side", "gather", "move", "offsets", "run_of", "scatter"]
 
 
 @functools.lru_cache(512)
@@ -27,7 +27,7 @@ def offsets(lengths: Sizes, steps: Sizes, multiple: int = 1) -> HostArray:
     return np.concatenate([found, np.repeat(found[-1:], missing)])
 
 
-def _run(lengths: Sizes, steps: Sizes, item: int) -> int:
+def run_of(lengths: Sizes, steps: Sizes, item: int) -> int:
     """How many elements of a box lie side by side, run after run."""
     found = 1
     for length, step in zip(reversed(lengths), reversed(steps), strict=True):
@@ -59,7 +59,7 @@ def move(
         [
             *(data_address(far.array), data_address(near), data_address(table)),
             *(len(table), lanes, each, far.step, near.strides[0]),
-            _run(far.lengths, far.steps, item),
+            run_of(far.lengths, far.steps, item),
         ],
         np.int64,
     )

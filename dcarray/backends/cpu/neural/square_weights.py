@@ -16,7 +16,8 @@ import numpy as np
 
 from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, scratch
-from .direct import CHAIN, multiply
+from .direct import multiply
+from .direct_weights import CHAIN
 from .micro import Micro, micro
 from .sides import Side, move, offsets
 from .squares import combine, of_squares

@@ -16,11 +16,17 @@ import numpy as np
 from ..engine import data_address
 from ..threads import available_threads, run_slices
 from .columns import HostArray, Sizes, Tile, Window, Workspace, scratch
-from .direct import convolve, multiply, packed_weights
+from .direct import multiply
 from .micro import Micro
-from .sides import gather, offsets, scatter
+from .sides import Side, gather, move, offsets, scatter
 
-__all__ = ["combine", "convolve_squares", "of_squares", "squares_suit"]
+__all__ = [
+    "combine",
+    "convolve_squares",
+    "of_squares",
+    "squares_suit",
+    "transformed_weights",
+]
 
 LEAST = 1024
 """Positions of all images from which the weights are worth their transformation."""
@@ -54,10 +60,10 @@ def convolve_squares(
     window: Window,
     y: HostArray,
     channels_last: bool,
-) -> None:
-    """Store a convolution in ``y``; takes what `convolve` takes."""
-    packed = packed_weights(micro, w.astype(y.dtype, copy=False), channels_last=False)
-    weights = _transformed(micro, packed)
+) -> bool:
+    """Store a convolution in ``y``; takes what `direct.convolve` takes.  Whether all of
+    it is finite."""
+    weights = transformed_weights(micro, w.astype(y.dtype, copy=False))
     batch, channels, height, width = y.shape
     down, across = -(-height // 2), -(-width // 2)
     threads = available_threads()
@@ -100,10 +106,7 @@ def convolve_squares(
         idle.append(workspace)
 
     run_slices(run, len(jobs), threads)
-    if any(odd):
-        again = np.empty_like(y)
-        convolve(micro, x, w, window, again, channels_last)
-        np.copyto(y, again, where=~np.isfinite(y))
+    return not any(odd)
 
 
 def combine(
@@ -124,20 +127,30 @@ def combine(
     return bool(np.isfinite(check).all())
 
 
-def _transformed(micro: Micro, packed: HostArray) -> HostArray:
-    """Weights of (panels, channels × 9, lanes) as (4 × 4 × panels, channels, lanes)."""
-    panels, terms, lanes = packed.shape
-    count, row = terms // 9, lanes * packed.itemsize
-    made = scratch((16 * panels, count, lanes), packed.dtype)
-    starts, ends = [offsets((count,), (step,)) for step in (9 * row, row)]
-    plane = panels * count * row
+def transformed_weights(micro: Micro, w: HostArray) -> HostArray:
+    """Weights of one group as (4 × 4 × panels, channels, lanes)."""
+    panels, lanes = -(-w.shape[1] // micro.lanes), micro.lanes
+    count, row = w.shape[2], lanes * w.itemsize
+    # With a power of two between them, planes would share places of the cache.
+    made = scratch((16 * panels, count | 1, lanes), w.dtype)[:, :count]
+    plane = panels * made.strides[0]
+    jobs = min(panels, available_threads() if w.size >= 1 << 17 else 1)
 
-    def run(panel: int) -> None:
-        source = packed[panel], starts, (3 * row, row)
-        target = made[panel], ends, (4 * plane, plane)
-        combine(micro.weights, micro, source, target)
+    def run(number: int) -> None:
+        first, last = [panels * k // jobs for k in (number, number + 1)]
+        own = w[0, first * lanes : last * lanes]
+        packed = scratch((last - first, 9 * count, lanes), w.dtype)
+        if len(own) % lanes:
+            packed.fill(0)
+        far = Side(own, own.strides[0], own.shape[1:], own.strides[1:])
+        move(micro.gather, micro, far, packed, len(own), lanes)
+        shape = last - first, count
+        starts = offsets(shape, (packed.strides[0], 9 * row))
+        ends = offsets(shape, (made.strides[0], row))
+        source, target = (packed, starts, (3 * row, row)), (made[first], ends)
+        combine(micro.weights, micro, source, (*target, (4 * plane, plane)))
 
-    run_slices(run, panels, available_threads())
+    run_slices(run, jobs, jobs)
     return made
 
 

@@ -9,11 +9,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ....ops.neural.windows import at, overlaps
 from ..threads import available_threads, run_slices
 from ..wholes.radix import rented
 from .blas import one_blas_thread
 from .columns import HostArray, Sizes, Tile, Window, Workspace, cut_tiles
-from .direct import store_weights, tiles_for, weight_sums
+from .direct import tiles_for
+from .direct_weights import store_weights, weight_sums
 from .linewise import WEIGHTS, line_weights, lines_for
 from .micro import Micro
 from .square_weights import square_weights, square_weights_suit
@@ -49,7 +51,27 @@ def convolution_weight_gradient(
     if channels_last:
         x, gradient = np.moveaxis(x, -1, 1), np.moveaxis(gradient, -1, 1)
     window = Window(kernel, stride, low, dilation)
+    found, certain = _gradient(x, gradient, window, groups, channels_last)
+    if not certain and _reaches_out(x.shape[2:], gradient.shape[2:], window):
+        none = np.isnan(found)
+        if none.any():
+            again = _tap_by_tap(x, gradient, window, groups, channels_last)
+            np.copyto(found, again, where=none)
+    return found
+
+
+def _gradient(
+    x: HostArray,
+    gradient: HostArray,
+    window: Window,
+    groups: int,
+    channels_last: bool,
+) -> tuple[HostArray, bool]:
+    """The gradient, where what lies outside of x is multiplied as zeros; and whether
+    none of it is NaN for certain."""
+    dtype = x.dtype
     width, per_group = gradient.shape[1] // groups, x.shape[1] // groups
+    shape = (groups * width, per_group, *window.kernel)
     wide = np.promote_types(dtype, np.float64) if dtype.kind in "fc" else dtype
     direct = tiles_for(dtype, width, 1 if per_group == 1 else groups)
     alive = x.size and gradient.size and window.taps
@@ -57,36 +79,72 @@ def convolution_weight_gradient(
     step = x.strides[-1] if gradient.strides[-1] == dtype.itemsize else 0
     rows = per_group * window.taps
     along = lines_for(dtype, width, rows, size, step) if rows <= WEIGHTS else None
+    certain = dtype.kind not in "fc"
     if along is not None and alive:
         total = line_weights(along, x, gradient, window, groups)
-        return total.astype(dtype).reshape(groups * width, per_group, *kernel)
-    if direct is not None and alive:
+    elif direct is not None and alive:
         return _directly(direct, x, gradient, window, groups)
-    if per_group == 1 and groups > 1 and x.size and gradient.size:
+    elif per_group == 1 and groups > 1 and x.size and gradient.size:
         total = channelwise_weights(x, gradient, window, wide)
+        certain = True  # sees nothing outside
     elif alive:
         total = _by_tiles(x, gradient, window, groups, channels_last, wide)
     else:
         total = np.zeros((groups, width, per_group, window.taps), wide)
-    return total.astype(dtype, copy=False).reshape(groups * width, per_group, *kernel)
+    return total.astype(dtype, copy=False).reshape(shape), certain
+
+
+def _reaches_out(source: Sizes, size: Sizes, window: Window) -> bool:
+    """Whether some window sees what is not there."""
+    axes = zip(source, size, *_numbers(window), strict=True)
+    return any(
+        low > 0 or (n - 1) * stride + (taps - 1) * dilation - low >= length
+        for length, n, taps, stride, low, dilation in axes
+    )
+
+
+def _tap_by_tap(
+    x: HostArray,
+    gradient: HostArray,
+    window: Window,
+    groups: int,
+    channels_last: bool,
+) -> HostArray:
+    """The gradient of each tap from what it sees: zeros outside of x, times what is not
+    finite, would be NaN."""
+    shape = (gradient.shape[1], x.shape[1] // groups, *window.kernel)
+    found = np.zeros(shape, x.dtype)
+    ones = (1,) * len(window.kernel)
+    alone = Window(ones, ones, (0,) * len(ones), ones)
+    taps = overlaps(x.shape[2:], gradient.shape[2:], *_numbers(window))
+    for tap, outer, inner in taps:
+        seen, slopes = x[at(inner)], gradient[at(outer)]
+        own, _ = _gradient(seen, slopes, alone, groups, channels_last)
+        found[at(tap)] = own.reshape(shape[:2])
+    return found
+
+
+def _numbers(window: Window) -> tuple[Sizes, Sizes, Sizes, Sizes]:
+    return window.kernel, window.stride, window.low, window.dilation
 
 
 def _directly(
     micro: Micro, x: HostArray, gradient: HostArray, window: Window, groups: int
-) -> HostArray:
-    """The whole gradient through `direct`."""
+) -> tuple[HostArray, bool]:
+    """The whole gradient through `direct`, as `_gradient`."""
     width, per_group = gradient.shape[1] // groups, x.shape[1] // groups
     shape = (groups * width, per_group, *window.kernel)
     found = rented(math.prod(shape), x.dtype).reshape(shape)
     if square_weights_suit(x, gradient, window, groups) and square_weights(
         micro, x, gradient, window, found
     ):
-        return found
+        return found, True
     weights = found.reshape(groups, width, *shape[1:])
     span = per_group * math.prod(window.stride) + width
     parts, jobs = _jobs(x, gradient, window, groups, span)
     shares, panels = len(jobs) // len(parts), -(-width // micro.lanes)
     sums: dict[int, HostArray] = {}
+    certain: list[bool] = []
 
     def task(number: int) -> None:
         (some, own), mine = jobs[number]
@@ -99,25 +157,30 @@ def _directly(
         sums[number] = made
         if shares == 1:
             for k in range(0, len(made), panels):
-                store(number, range(k, k + panels))
+                store(number, range(k, k + panels), range(len(own)))
             del sums[number]
 
-    def store(number: int, some_panels: range) -> None:
+    def store(number: int, some_panels: range, channels: range) -> None:
         some, own = parts[number]
         target = weights[some.start : some.stop, :, own.start : own.stop]
         shared = [sums[number * shares + k] for k in range(shares)]
-        store_weights(micro, shared, some_panels, target)
+        certain.append(store_weights(micro, shared, some_panels, channels, target))
 
     threads = available_threads()
     run_slices(task, len(jobs), threads)
     if shares > 1:
+        count = sum([len(sums[n * shares]) for n in range(len(parts))])
+        pieces = -(-threads // count)  # one panel is shared by all threads
         places = [
-            (n, range(k, k + 1))
-            for n in range(len(parts))
+            (n, range(k, k + 1), range(edges[c], edges[c + 1]))
+            for n, (_, own) in enumerate(parts)
+            for edges in [[len(own) * c // pieces for c in range(pieces + 1)]]
             for k in range(len(sums[n * shares]))
+            for c in range(pieces)
+            if edges[c] < edges[c + 1]
         ]
         run_slices(lambda number: store(*places[number]), len(places), threads)
-    return found
+    return found, all(certain)
 
 
 def _by_tiles(

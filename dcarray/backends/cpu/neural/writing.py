@@ -156,6 +156,12 @@ class Text:
         """An operation, or a comparison, of two vectors."""
         return self.let(f"{operation} {self.vector} {one}, {other}")
 
+    def add(self, one: str, other: str) -> str:
+        return self.apply("fadd", one, other)
+
+    def subtract(self, one: str, other: str) -> str:
+        return self.apply("fsub", one, other)
+
     def select(self, which: str, one: str, other: str) -> str:
         vector, bits = self.vector, f"<{self.length} x i1>"
         return self.let(f"select {bits} {which}, {vector} {one}, {vector} {other}")
