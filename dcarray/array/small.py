@@ -65,6 +65,9 @@ class Whole:
         multiplies larger ones.
     makes : bool
         Whether the result is an array where nothing given is one, or has no axes.
+    spreads : bool
+        Whether the result has an element for each pair of elements: it has to be small
+        as well.
     """
 
     __slots__ = (
@@ -75,6 +78,7 @@ class Whole:
         "operands",
         "options",
         "places",
+        "spreads",
     )
 
     def __init__(
@@ -87,6 +91,7 @@ class Whole:
         most: int = 0,
         integers: int = ANY,
         makes: bool = False,
+        spreads: bool = False,
     ) -> None:
         if function is None:
             function = getattr(public, "__wrapped__", public)
@@ -97,6 +102,7 @@ class Whole:
         self.most = most
         self.integers = integers
         self.makes = makes
+        self.spreads = spreads
 
 
 _cls: Any = ArrayState
@@ -133,6 +139,12 @@ def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -
             return None
         for array in given:
             if array._device is not device:
+                return None
+        if rule.spreads:
+            pairs = 1
+            for array in given:
+                pairs *= array.size
+            if pairs >= force.small:
                 return None
     elif rule.makes:
         device = AUTO

@@ -32,7 +32,7 @@ FUNCTIONS: dict[Callable[..., Any], Whole] = {
     np.dot: Whole(np.dot, **_PRODUCT),
     np.vdot: Whole(np.vdot, **_PRODUCT),
     np.inner: Whole(np.inner, **_PRODUCT),
-    np.outer: Whole(np.outer, operands=2, places=2, most=ANY),
+    np.outer: Whole(np.outer, operands=2, places=2, most=ANY, spreads=True),
     np.kron: Whole(np.kron, operands=2, places=2, most=ANY),
     np.tensordot: Whole(
         np.tensordot, operands=2, options="axes", most=ANY, integers=INTEGERS
