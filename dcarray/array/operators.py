@@ -88,6 +88,7 @@ from .quick import (
     updated_on_device,
     updated_on_host,
 )
+from .small import UNCACHED
 from .state import ArrayState, is_writeable, settled, writable
 from .updating import update
 
@@ -228,6 +229,8 @@ def _product(x: ArrayState, other: Any) -> Any:
     if b is None or y._device is not x._device:
         return None
     if a.size >= MATRIX and (a.dtype.char not in "fdFD" or may_join()):
+        return None
+    if b.size >= UNCACHED:
         return None
     return wrapped(x, matmul(a, b))
 

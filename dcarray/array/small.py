@@ -19,7 +19,7 @@ from .fallback import as_arrays
 from .immediate import SCALARS
 from .state import ArrayState, of_host
 
-__all__ = ["ANY", "LONGEST", "Whole", "arrays_are", "short"]
+__all__ = ["ANY", "LONGEST", "UNCACHED", "Whole", "arrays_are", "short"]
 
 _ndarray = np.ndarray
 _dtype = np.dtype
@@ -33,6 +33,10 @@ _float64, _float32 = np.dtype(np.float64), np.dtype(np.float32)
 
 ANY = 1 << 62
 """More elements than there are."""
+
+UNCACHED = 1 << 24
+"""Elements of a matrix that no cache holds: the CPU's own product of a few rows with it
+takes less time than NumPy's."""
 
 DEEPEST = 64
 """As many axes as an array of NumPy's can have."""

@@ -1,4 +1,5 @@
-"""`numpy.matmul` and its kin for dtypes that BLAS does not know."""
+"""`numpy.matmul` and its kin where that is not best left to BLAS: for dtypes that it
+does not know, and for a few rows, see `thin`."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from . import thin
 from .exact import multiplied
 
 __all__ = ["dot", "einsum", "inner", "matmul", "tensordot"]
@@ -38,6 +40,10 @@ def _dtype_of(x: Any, y: Any, brain: bool = True) -> DType | None:
         return x.dtype if same else None
     dtype = np.result_type(x.dtype, y.dtype)
     return dtype.newbyteorder("=") if dtype.char in CHARS else None
+
+
+def _are_matrices(x: Any, y: Any) -> bool:
+    return type(x) is type(y) is np.ndarray and x.ndim == y.ndim == 2
 
 
 def _pays(rows: int, length: int, columns: int, dtype: DType) -> bool:
@@ -83,6 +89,10 @@ def matmul(x: Any, y: Any, /, out: Any = None, **options: Any) -> Any:
                 found = _stacked(x, y, dtype)
                 if found is not None:
                     return _stored(np.matmul, found, (x, y), out)
+        elif out is None and _are_matrices(x, y):
+            found = thin.product(x, y)
+            if found is not None:
+                return found
     if out is not None:
         options["out"] = out
     return np.matmul(x, y, **options)
@@ -130,6 +140,8 @@ def _stored(
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """`numpy.dot`."""
     found = _matrices(np.dot, a, b, -2)
+    if found is None and out is None and _are_matrices(a, b):
+        found = thin.product(a, b)
     if found is not None:
         return _stored(np.dot, found, (a, b), out)
     return np.dot(a, b) if out is None else np.dot(a, b, out)
