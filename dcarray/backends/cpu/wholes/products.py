@@ -1,5 +1,5 @@
 """`numpy.matmul` and its kin where that is not best left to BLAS: for dtypes that it
-does not know, and for a few rows, see `thin`."""
+does not know, for a few rows (`thin`) and for stacks of small matrices (`stacks`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import thin
+from . import stacks, thin
 from .exact import multiplied
 
 __all__ = ["dot", "einsum", "inner", "matmul", "tensordot"]
@@ -40,10 +40,6 @@ def _dtype_of(x: Any, y: Any, brain: bool = True) -> DType | None:
         return x.dtype if same else None
     dtype = np.result_type(x.dtype, y.dtype)
     return dtype.newbyteorder("=") if dtype.char in CHARS else None
-
-
-def _are_matrices(x: Any, y: Any) -> bool:
-    return type(x) is type(y) is np.ndarray and x.ndim == y.ndim == 2
 
 
 def _pays(rows: int, length: int, columns: int, dtype: DType) -> bool:
@@ -89,8 +85,13 @@ def matmul(x: Any, y: Any, /, out: Any = None, **options: Any) -> Any:
                 found = _stacked(x, y, dtype)
                 if found is not None:
                     return _stored(np.matmul, found, (x, y), out)
-        elif out is None and _are_matrices(x, y):
-            found = thin.product(x, y)
+        elif out is None and type(x) is type(y) is np.ndarray:
+            if x.ndim == y.ndim == 2:
+                found = thin.product(x, y)
+            elif x.ndim > 1 and y.ndim > 1:
+                found = stacks.product(x, y)
+            else:
+                found = None
             if found is not None:
                 return found
     if out is not None:
@@ -140,8 +141,8 @@ def _stored(
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """`numpy.dot`."""
     found = _matrices(np.dot, a, b, -2)
-    if found is None and out is None and _are_matrices(a, b):
-        found = thin.product(a, b)
+    if found is None and out is None and type(a) is type(b) is np.ndarray:
+        found = thin.product(a, b) if a.ndim == b.ndim == 2 else None
     if found is not None:
         return _stored(np.dot, found, (a, b), out)
     return np.dot(a, b) if out is None else np.dot(a, b, out)
