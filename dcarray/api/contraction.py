@@ -58,6 +58,8 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
         Where the result goes, of shape ``(a.size, b.size)``.
     """
     x, y = as_array(a).reshape(-1, 1), as_array(b).reshape(1, -1)
+    if out is None:
+        return elementwise.multiply(x, y)
     return elementwise.multiply(x, y, out)
 
 

@@ -88,6 +88,7 @@ from .quick import (
     updated_on_device,
     updated_on_host,
 )
+from .small import UNCACHED
 from .state import ArrayState, is_writeable, settled, writable
 from .updating import update
 
@@ -97,6 +98,9 @@ _Function = Callable[[Any, Any], Any]
 
 PRIORITY = 1000.0
 """Of arrays, before other libraries' types."""
+
+STACKED = 1 << 17
+"""Elements of two stacks of factors from which threads may share them."""
 
 MATRIX = 1024
 """Elements of a factor below which NumPy's product is the shortest way, always."""
@@ -228,6 +232,10 @@ def _product(x: ArrayState, other: Any) -> Any:
     if b is None or y._device is not x._device:
         return None
     if a.size >= MATRIX and (a.dtype.char not in "fdFD" or may_join()):
+        return None
+    if b.size >= UNCACHED:
+        return None
+    if a.size + b.size >= STACKED and (a.ndim > 2 or b.ndim > 2):
         return None
     return wrapped(x, matmul(a, b))
 

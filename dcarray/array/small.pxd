@@ -6,7 +6,7 @@ from .state cimport ArrayState, of_host
 
 cdef class Whole:
     cdef public object function, options
-    cdef public bint makes
+    cdef public bint makes, spreads
     cdef public Py_ssize_t integers, most, operands, places
 
 cdef object _cls, _ndarray, _dtype, _float64, _float32
@@ -14,7 +14,8 @@ cdef frozenset _BLAS, _NUMBERS, _PLAIN
 cdef list _NOTHING
 
 @cython.locals(
-    force=Limits, most=Py_ssize_t, given=list, hosts=list, array=ArrayState,
+    force=Limits, most=Py_ssize_t, pairs=Py_ssize_t, given=list, hosts=list,
+    array=ArrayState,
 )
 cdef _answer(Whole rule, tuple arguments, dict keywords)
 

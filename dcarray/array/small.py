@@ -19,7 +19,7 @@ from .fallback import as_arrays
 from .immediate import SCALARS
 from .state import ArrayState, of_host
 
-__all__ = ["ANY", "LONGEST", "Whole", "arrays_are", "short"]
+__all__ = ["ANY", "LONGEST", "UNCACHED", "Whole", "arrays_are", "short"]
 
 _ndarray = np.ndarray
 _dtype = np.dtype
@@ -33,6 +33,10 @@ _float64, _float32 = np.dtype(np.float64), np.dtype(np.float32)
 
 ANY = 1 << 62
 """More elements than there are."""
+
+UNCACHED = 1 << 24
+"""Elements of a matrix that no cache holds: the CPU's own product of a few rows with it
+takes less time than NumPy's."""
 
 DEEPEST = 64
 """As many axes as an array of NumPy's can have."""
@@ -65,6 +69,9 @@ class Whole:
         multiplies larger ones.
     makes : bool
         Whether the result is an array where nothing given is one, or has no axes.
+    spreads : bool
+        Whether the result has an element for each pair of elements: it has to be small
+        as well.
     """
 
     __slots__ = (
@@ -75,6 +82,7 @@ class Whole:
         "operands",
         "options",
         "places",
+        "spreads",
     )
 
     def __init__(
@@ -87,6 +95,7 @@ class Whole:
         most: int = 0,
         integers: int = ANY,
         makes: bool = False,
+        spreads: bool = False,
     ) -> None:
         if function is None:
             function = getattr(public, "__wrapped__", public)
@@ -97,6 +106,7 @@ class Whole:
         self.most = most
         self.integers = integers
         self.makes = makes
+        self.spreads = spreads
 
 
 _cls: Any = ArrayState
@@ -133,6 +143,12 @@ def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -
             return None
         for array in given:
             if array._device is not device:
+                return None
+        if rule.spreads:
+            pairs = 1
+            for array in given:
+                pairs *= array.size
+            if pairs >= force.small:
                 return None
     elif rule.makes:
         device = AUTO

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .small import ANY, Whole, arrays_are, short
+from .small import ANY, UNCACHED, Whole, arrays_are, short
 
 __all__ = ["FUNCTIONS", "METHODS", "SEVERAL", "arrays_are", "function", "method"]
 
@@ -29,10 +29,10 @@ _AXIS: Any = {"options": "axis"}
 
 FUNCTIONS: dict[Callable[..., Any], Whole] = {
     # Products.
-    np.dot: Whole(np.dot, **_PRODUCT),
+    np.dot: Whole(np.dot, **{**_PRODUCT, "most": UNCACHED}),
     np.vdot: Whole(np.vdot, **_PRODUCT),
     np.inner: Whole(np.inner, **_PRODUCT),
-    np.outer: Whole(np.outer, operands=2, places=2, most=ANY),
+    np.outer: Whole(np.outer, operands=2, places=2, most=ANY, spreads=True),
     np.kron: Whole(np.kron, operands=2, places=2, most=ANY),
     np.tensordot: Whole(
         np.tensordot, operands=2, options="axes", most=ANY, integers=INTEGERS

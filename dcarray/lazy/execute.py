@@ -18,6 +18,7 @@ from ..layout import view_host
 from ..ops.elementwise import CAST
 from ..ops.spec import Signature
 from . import route
+from .apart import set_apart
 from .callers import Place
 from .found import Found
 from .fuse import Group, Target, fuse
@@ -162,6 +163,8 @@ def write(target: Read, source: Read) -> None:
     """
     refuse()
     evaluate((target.value,))
+    if target.value.readers is not None:
+        set_apart(target, source.value)
     # What outsiders can write on the host stays there.
     named = "cpu" not in route.candidates(target.value.device)
     while True:

@@ -414,6 +414,14 @@ def test_large_arrays_go_the_long_way() -> None:
     assert is_short(SUM, above) and not is_short(SUM, dc.zeros(1 << 20))
 
 
+def test_small_arrays_with_a_large_outer_product_go_the_long_way() -> None:
+    outer = FUNCTIONS[np.outer]
+    x, y = dc.arange(8.0), dc.linspace(1, 2, current().small_array // 8)
+    assert is_short(outer, x, y[:-1]) and not is_short(outer, x, y)
+    wanted = np.outer(np.asarray(x), np.asarray(y))
+    assert np.asarray(dc.outer(x, y)).tobytes() == wanted.tobytes()
+
+
 def test_settings_choose() -> None:
     x = dc.asarray([1.0, 2.0])
     with dc.config(lazy="always"):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["one_blas_thread"]
+__all__ = ["blas_threads", "one_blas_thread"]
 
 _SPELLINGS = (
     "scipy_openblas_{}_num_threads64_",
@@ -45,6 +45,12 @@ def _controls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
             write.restype = None
             return read, write
     return None
+
+
+def blas_threads() -> int | None:
+    """How many threads NumPy's products run on now; None for another BLAS."""
+    controls = _controls()
+    return None if controls is None else controls[0]()
 
 
 @contextlib.contextmanager

@@ -1,4 +1,5 @@
-"""`numpy.matmul` and its kin for dtypes that BLAS does not know."""
+"""`numpy.matmul` and its kin where that is not best left to BLAS: for dtypes that it
+does not know, for a few rows (`thin`) and for stacks of small matrices (`stacks`)."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from . import stacks, thin
 from .exact import multiplied
 
 __all__ = ["dot", "einsum", "inner", "matmul", "tensordot"]
@@ -83,6 +85,15 @@ def matmul(x: Any, y: Any, /, out: Any = None, **options: Any) -> Any:
                 found = _stacked(x, y, dtype)
                 if found is not None:
                     return _stored(np.matmul, found, (x, y), out)
+        elif out is None and type(x) is type(y) is np.ndarray:
+            if x.ndim == y.ndim == 2:
+                found = thin.product(x, y)
+            elif x.ndim > 1 and y.ndim > 1:
+                found = stacks.product(x, y)
+            else:
+                found = None
+            if found is not None:
+                return found
     if out is not None:
         options["out"] = out
     return np.matmul(x, y, **options)
@@ -130,6 +141,8 @@ def _stored(
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """`numpy.dot`."""
     found = _matrices(np.dot, a, b, -2)
+    if found is None and out is None and type(a) is type(b) is np.ndarray:
+        found = thin.product(a, b) if a.ndim == b.ndim == 2 else None
     if found is not None:
         return _stored(np.dot, found, (a, b), out)
     return np.dot(a, b) if out is None else np.dot(a, b, out)

@@ -41,10 +41,6 @@ SHARED = 1 << 19
 """Elements of a mask from which threads share it: to wake one takes longer than to go
 through so few."""
 
-SPARSE = 128
-"""Of so many elements one at most is selected where NumPy guesses right, and is done
-first."""
-
 _PLAIN = (bool, int, float)
 
 MANY = 1 << 17
@@ -97,10 +93,8 @@ def _is_mask(mask: Any) -> bool:
 
 
 def _selected(x: HostArray, mask: HostArray) -> HostArray | None:
-    """``x[mask]`` of a run and a mask of its size; None where NumPy is as fast."""
+    """``x[mask]`` of a run and a mask of its size; None without machine code."""
     found = _Mask(mask)
-    if found.selected * SPARSE < found.count:
-        return None
     kind = carrier(x.dtype)
     kernel = rows.select_kernel(kind, False)
     out = rented(found.selected, x.dtype)
