@@ -52,7 +52,7 @@ def compiled(root: Path, target: Path) -> dict[str, str]:
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
 
-    flags = [] if os.name == "nt" else ["-O1", "-g0", "-fno-strict-aliasing"]
+    flags = [] if os.name == "nt" else ["-O2", "-g0", "-fno-strict-aliasing"]
     extensions = [
         Extension(
             ".".join(path.with_suffix("").parts),

@@ -64,7 +64,7 @@ def small(card: Card) -> Iterator[Row]:
 def _added(card: Card, size: int, bars: Mapping[str, float]) -> Row:
     a, b = (Data(card, random(size, seed=k)) for k in range(2))
     calls: dict[str, Call] = {
-        "dcarray": ran(lambda: a.dc + b.dc),
+        "dcarray": lambda: dc.evaluate(a.dc + b.dc),
         "cupy": lambda: a.cupy + b.cupy,
     }
     if a.torch is not None:

@@ -105,6 +105,7 @@ __all__ = [
     "negative",
     "nextafter",
     "not_equal",
+    "plain_sqrt",
     "popcount",
     "power",
     "real",
@@ -247,6 +248,8 @@ fma = Primitive("fma", fused, 3, _floating)
 accumulate = Primitive("accumulate", np.add, 2, _floating)
 power = Primitive("power", np.power, 2)
 sqrt = Primitive("sqrt", np.sqrt)
+# The same of 0 and of numbers from 2**-100 to 2**100, where no case needs a branch.
+plain_sqrt = Primitive("plain_sqrt", np.sqrt, 1, _floating)
 cbrt = Primitive("cbrt", np.cbrt)
 
 # Integer division as C has it.  The divisor is not 0, and not -1 where the dividend is
@@ -333,7 +336,7 @@ PRIMITIVES: dict[str, Primitive] = {
     primitive.name: primitive
     for primitive in (
         *(add, subtract, multiply, divide, negative, absolute, fmod, fma, power, sqrt),
-        *(accumulate, cbrt, truncate_divide, truncate_remainder),
+        *(accumulate, plain_sqrt, cbrt, truncate_divide, truncate_remainder),
         *(equal, not_equal, less, less_equal, greater, greater_equal),
         *(bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift),
         *(isnan, isinf, isfinite, popcount, float_to_bits, bits_to_float),

@@ -38,6 +38,13 @@ __device__ inline unsigned long long dc_times(
   asm("mul.wide.u32 %0, %1, %2;" : "=l"(found) : "r"(a), "r"(b));
   return found + ((unsigned long long)rest << 32);
 }
+// What sqrtf does where its operand needs no other way; correctly rounded there.
+__device__ inline float dc_plain_sqrt(float x) {
+  float inverse;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(fmaxf(x, 0x1p-126f)));
+  float root = x * inverse;
+  return fmaf(fmaf(-root, root, x), 0.5f * inverse, root);
+}
 """
 
 _NAMES = {
@@ -136,6 +143,7 @@ CUDA = Dialect(
             for sign in "iu"
         },
         "multiply:u8": "dc_times({0}, {1})",
+        "plain_sqrt:f4": "dc_plain_sqrt({0})",
         "popcount:i8": "(({T})__popcll((unsigned long long)({0})))",
         "popcount:u8": "(({T})__popcll({0}))",
         "float_to_bits:f4": "__float_as_uint({0})",

@@ -31,6 +31,7 @@ ELEMENTARY: dict[str, str] = {
     "fmod": "fmod({0}, {1})",
     "fma": "fma({0}, {1}, {2})",
     "accumulate": "({0} + {1})",
+    "plain_sqrt": "sqrt({0})",
     "copysign": "copysign({0}, {1})",
     "nextafter": "nextafter({0}, {1})",
     "ldexp": "ldexp({0}, {1})",

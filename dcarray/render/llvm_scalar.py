@@ -223,6 +223,7 @@ TEMPLATES: dict[str, dict[str, str]] = {
 
 WORDS = {
     "accumulate": "{n} = fadd reassoc {t} {0}, {1}",
+    "plain_sqrt": "{n} = call {t} @llvm.sqrt.{s}({t} {0})",
     "fma": "{n} = call {t} @llvm.fma.{s}({t} {0}, {t} {1}, {t} {2})",
     "float_to_bits": "{n} = bitcast {t} {0} to {o}",
     "bits_to_float": "{n} = bitcast {t} {0} to {o}",

@@ -15,8 +15,8 @@ using namespace metal;
 """
 
 _PRECISE = (
-    "sqrt exp exp2 log log2 log10 sin cos tan sinh cosh tanh arcsin arccos arctan "
-    "arcsinh arccosh arctanh arctan2 power fmod"
+    "sqrt plain_sqrt exp exp2 log log2 log10 sin cos tan sinh cosh tanh arcsin arccos "
+    "arctan arcsinh arccosh arctanh arctan2 power fmod"
 )
 """Functions of which Metal has a fast and a precise form."""
 

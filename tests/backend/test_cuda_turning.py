@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from dcarray.backends.cuda.kernels import turning
 from dcarray.backends.cuda.raw import Raw
 from dcarray.backends.cuda.turning import Turn, turner
 
@@ -56,3 +57,11 @@ def test_turns(raw: Raw, turns: list[Turn], starts: tuple[int, ...]) -> None:
         got = flat.reshape(turn.stack, turn.columns, turn.pitch)
         assert np.array_equal(got[..., : turn.rows], host.swapaxes(1, 2))
         assert not got[..., turn.rows :].any()
+
+
+def test_large_results_pass_by_the_cache(
+    raw: Raw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turning, "LARGE", 1)
+    test_turns(raw, [Turn(4, 2, 36, 132, 36)], (16,))
+    test_turns(raw, [Turn(2, 2, 16, 600, 16), Turn(2, 3, 8, 49, 8)], (0, 16))

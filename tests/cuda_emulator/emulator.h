@@ -112,6 +112,7 @@ static int atomicMax(int *x, int y) {
   }
   return found;
 }
+template <typename T> static void __stcs(T *target, T value) { *target = value; }
 static unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
   return (unsigned __int128)x * y >> 64;
 }

@@ -23,6 +23,7 @@ IMAGES, WEIGHTS = Turn(2, 32, 3, 50176, 8), Turn(2, 64, 3, 49, 8)
     [
         (turn_text(Turn(4, 1, 49, 64, 49)), turning._TURN),
         (turn_text(Turn(2, 1, 49, 64, 49)), turning._TURN),
+        (turn_text(Turn(4, 8, 128, 1 << 18, 128)), turning._TURN),
         (two_turns_text(IMAGES, WEIGHTS), turning._BOTH),
         (graphs.PAUSE_TEXT, graphs._PAUSE),
     ],
@@ -37,9 +38,11 @@ def test_it_compiles(text: str, kernel: Kernel) -> None:
 
 
 def test_tiles_fit_what_they_turn() -> None:
-    assert IMAGES.form == (4, 8, 4)  # few channels: tiles are wide
-    assert WEIGHTS.form == (4, 1, 4)
-    assert Turn(2, 64, 64, 9, 64).form == (128, 1, 4)  # few places: they are high
-    assert Turn(2, 8, 49, 64, 49).form == (32, 8, 0)  # rows begin at odd halves
+    assert IMAGES.form == (4, 8, 4, 0)  # few channels: tiles are wide
+    assert WEIGHTS.form == (4, 1, 4, 0)
+    assert Turn(2, 64, 64, 9, 64).form == (128, 1, 4, 0)  # few places: they are high
+    assert Turn(2, 8, 49, 64, 49).form == (32, 8, 0, 0)  # rows begin at odd halves
+    assert Turn(4, 8, 128, 1 << 18, 128).form == (32, 4, 4, 1)  # more than a cache
+    assert Turn(4, 8, 127, 1 << 18, 127).form == (32, 4, 1, 0)
     assert Turn(4, 8, 64, 3136, 64).groups == 8 * 49 * 2
     assert IMAGES.nbytes == 32 * 50176 * 8 * 2

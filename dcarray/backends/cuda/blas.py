@@ -22,7 +22,7 @@ from ...ops.elementwise import ADD
 from ..base import Start
 from ..grid.views import GridView
 from . import vectors
-from .calling import Call, Prepared
+from .calling import Call, Prepared, Room
 from .mapped import copied
 from .products import BIAS, PLAIN, RELU, Products, loaded
 from .stacks import ALIGNED, INT, NOT_TURNED, Matrix, alignment, matrix_of, places
@@ -126,6 +126,7 @@ class Blas:
         self._stream: Stream | None = None
         self._plans: dict[Any, _Plan] = {}
         self._products = Products(backend)
+        self._room = Room(backend.allocator)
 
     def _opened(self) -> bool:
         """Whether there is a handle; made at the first call."""
@@ -218,7 +219,7 @@ class Blas:
         where they begin elsewhere than blocks of the pool."""
         check = self._products.check
         starts, nbytes = plan.starts, plan.nbytes
-        return Prepared(self._backend, call, starts, nbytes, usual, check)
+        return Prepared(self._backend, call, starts, nbytes, self._room, usual, check)
 
     def _usual(self, plan: _Plan) -> Start:
         """What multiplies two blocks into the first one."""

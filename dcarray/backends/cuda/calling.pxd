@@ -59,8 +59,15 @@ cdef class Call:
         self, size_t x, size_t y, size_t out, size_t bias, size_t room, size_t stream
     ) except? -1
 
+cdef class Room:
+    cdef public Allocator _allocator
+    cdef public object _block
+    cdef public size_t nbytes, pointer
+    cpdef size_t at_least(self, size_t nbytes) except? 1
+
 cdef class Prepared(Starter):
     cdef public object _backend, _check
+    cdef public Room _room
     cdef public Allocator _allocator
     cdef public bint _is_only
     cdef public size_t _nbytes

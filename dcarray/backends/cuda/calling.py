@@ -27,6 +27,7 @@ __all__ = [
     "Call",
     "FourierPlan",
     "Prepared",
+    "Room",
     "Transform",
     "address",
 ]
@@ -120,6 +121,33 @@ class Call:
         )
 
 
+class Room:
+    """Memory that calls on a device's main stream work in, one after the other.
+
+    Parameters
+    ----------
+    allocator : Allocator
+
+    Attributes
+    ----------
+    nbytes, pointer : int
+    """
+
+    __slots__ = ("_allocator", "_block", "nbytes", "pointer")
+
+    def __init__(self, allocator: Allocator) -> None:
+        self._allocator = allocator
+        self._block: Any = None
+        self.nbytes = self.pointer = 0
+
+    def at_least(self, nbytes: int) -> int:
+        """The address of so many bytes."""
+        if nbytes > self.nbytes:
+            self._block = self._allocator.allocate(nbytes)
+            self.pointer, self.nbytes = address(self._block), nbytes
+        return self.pointer
+
+
 class Prepared(Starter):
     """What multiplies blocks of a device into the first one of them.
 
@@ -131,6 +159,8 @@ class Prepared(Starter):
         Where the second and the third block begin, for each call, in bytes.
     nbytes : int
         Of the result of a call.
+    room : Room
+        What it works in.
     usual : callable or None
         What does it where blocks begin elsewhere than those of the pool.
     check : callable
@@ -144,6 +174,7 @@ class Prepared(Starter):
         "_check",
         "_is_only",
         "_nbytes",
+        "_room",
         "_starts",
         "_streams",
     )
@@ -154,6 +185,7 @@ class Prepared(Starter):
         call: Call,
         starts: Sequence[tuple[int, int]],
         nbytes: int,
+        room: Room,
         usual: Any,
         check: Callable[[int], None],
     ) -> None:
@@ -165,6 +197,7 @@ class Prepared(Starter):
         self._call = call
         self._starts = list(starts)
         self._nbytes = nbytes
+        self._room = room
         self._check = check
 
     def start(self, memories: list[Any], scalars: Sequence[Any]) -> None:
@@ -185,9 +218,13 @@ class Prepared(Starter):
                     streams.use(memory, place == 0, stream)
         call = self._call
         place = bias = 0
+        room: Any = None
         if call.workspace:
-            room = self._allocator.allocate(call.workspace)
-            place = address(room)
+            if stream is streams.main:
+                place = self._room.at_least(call.workspace)
+            else:
+                room = self._allocator.allocate(call.workspace)
+                place = address(room)
         if call.change:
             bias = address(memories[3])
         pointer = stream.pointer

@@ -27,7 +27,7 @@ from ...kernel.language import (
     float_to_bits,
     fma,
     is_single,
-    sqrt,
+    plain_sqrt,
 )
 from ..fast.circular import series
 from ..fast.logarithm import rest_of, split, together
@@ -229,7 +229,7 @@ def pair(square: Scalar, word: Scalar, scale: Scalar, low: Scalar) -> Scalar:
     even = polynomial(z, COS) if is_single(rest) else even
     sine = fma(rest * z, odd, rest)
     cosine = fma(z, even, cast(1.0, square))
-    radius = sqrt(square) * scale
+    radius = plain_sqrt(square) * scale
     is_odd = word & (half >> 1) != 0
     # The upper bits are the signs: of the sine, and a quarter further of the cosine.
     x = float_to_bits(sine if is_odd else cosine) ^ ((word + (half >> 1)) & half)

@@ -14,6 +14,9 @@ THREADS = 256
 WORDS = 2048
 """Words of 4 bytes in a tile."""
 
+LARGE = 1 << 26
+"""Bytes of a result that the cache does not hold until it is read."""
+
 
 class Turn(NamedTuple):
     """A stack of matrices that are to be turned.
@@ -39,9 +42,9 @@ class Turn(NamedTuple):
         return self.stack * self.columns * self.pitch * self.size
 
     @property
-    def form(self) -> tuple[int, int, int]:
-        """Words in a column of a tile, elements that are read at once, and words that
-        are written at once; 0 where an element is."""
+    def form(self) -> tuple[int, int, int, int]:
+        """Words in a column of a tile, elements that are read at once, words that are
+        written at once, 0 where an element is, and 1 where they pass by the cache."""
         pair = 4 // self.size
         column = 4 if self.pitch <= 4 * pair else 128 if self.columns <= 16 else 32
         reads, writes = 16 // self.size, 4
@@ -49,12 +52,12 @@ class Turn(NamedTuple):
             reads //= 2
         while writes and self.pitch % (pair * writes):
             writes //= 2
-        return column, reads, writes
+        return column, reads, writes, int(writes == 4 and self.nbytes >= LARGE)
 
     @property
     def groups(self) -> int:
         """Tiles."""
-        column, _, _ = self.form
+        column = self.form[0]
         across = -(-self.columns // (WORDS // column))
         return self.stack * across * -(-self.pitch // (column * 4 // self.size))
 
@@ -85,16 +88,20 @@ constexpr int PAIR = 4 / sizeof(element), WORDS = %d, THREADS = %d;
 constexpr int ROOM = WORDS + WORDS / 4;
 template <typename T, int N> struct alignas(N * sizeof(T)) Several { T at[N]; };
 
-template <int COLUMN, int READS, int WRITES>
+template <int COLUMN, int READS, int WRITES, int PASSES>
 __device__ inline void turn_tile(
-    word *tile, const element *x, element *y, long long number, long long rows,
+    word *tile, const element *x, element *y, unsigned number, long long rows,
     long long columns, long long pitch) {
   constexpr int WIDE = WORDS / COLUMN, HIGH = COLUMN * PAIR, STEP = COLUMN + 1;
-  const long long across = (columns + WIDE - 1) / WIDE;
-  const long long down = (pitch + HIGH - 1) / HIGH;
-  const long long rest = number / across, matrix = rest / down;
-  const long long left = (number - rest * across) * WIDE;
-  const long long top = (rest - matrix * down) * HIGH;
+  // Groups, and so tiles, are counted with 31 bits: first along the side of few tiles,
+  // so that those of lines that lie side by side come soon after each other.
+  const unsigned across = (columns + WIDE - 1) / WIDE;
+  const unsigned down = (pitch + HIGH - 1) / HIGH;
+  const unsigned few = min(across, down), many = max(across, down);
+  const unsigned rest = number / few, matrix = rest / many;
+  const unsigned first = number - rest * few, second = rest - matrix * many;
+  const long long left = (long long)(across <= down ? first : second) * WIDE;
+  const long long top = (long long)(across <= down ? second : first) * HIGH;
   x += (matrix * rows + top) * columns + left;
   y += (matrix * columns + left) * pitch + top;
   const int width = (int)min((long long)WIDE, columns - left);
@@ -131,7 +138,11 @@ __device__ inline void turn_tile(
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) found.at[i] = tile[column * STEP + place + i];
     element *target = y + column * pitch + place * PAIR;
-    if (WRITES) {
+    if (PASSES) {
+      uint4 all;
+      memcpy(&all, &found, sizeof(found));
+      __stcs((uint4 *)target, all);
+    } else if (WRITES) {
       *(Write *)target = found;
     } else {
 #pragma unroll
@@ -147,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) turn(
     const element *x, element *y, long long offset, long long begin, long long rows,
     long long columns, long long pitch) {
   __shared__ word tile[ROOM];
-  turn_tile<%s, %s, %s>(
+  turn_tile<%s, %s, %s, %s>(
       tile, x + offset, y + begin, blockIdx.x, rows, columns, pitch);
 }
 """
@@ -160,10 +171,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) turn_both(
     long long groups) {
   __shared__ word tile[ROOM];
   if (blockIdx.x < groups)
-    turn_tile<%s, %s, %s>(
+    turn_tile<%s, %s, %s, %s>(
         tile, x + offset, y + begin, blockIdx.x, rows, columns, pitch);
   else
-    turn_tile<%s, %s, %s>(
+    turn_tile<%s, %s, %s, %s>(
         tile, w + offset_w, y + begin_w, blockIdx.x - groups, rows_w, columns_w,
         pitch_w);
 }
