@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backends.buffer import Buffer, device_buffer
-from ..backends.registry import Device
+from ..backends.registry import AUTO, Device
 from . import joining, route
 from .compiled import executable_for
 from .places import Into
 from .ready import Ready
+from .route import auto_devices
 
 if TYPE_CHECKING:
     from .found import Found
@@ -26,6 +27,8 @@ HostArray = np.ndarray[Any, Any]
 
 def is_host_alone(device: Device) -> bool:
     """Whether work with this label can run on the host only."""
+    if device is AUTO and len(auto_devices) == 1:
+        return True
     labels = route.candidates(device)
     return len(labels) == 1 and labels[0] == "cpu"
 

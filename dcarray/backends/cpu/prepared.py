@@ -2,20 +2,77 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ... import native
 from ...config import current
 from ...layout import Layout
 from ..base import Raised
+from .engine import engine, flag_mask
 from .execute import Executable
-from .launch import Bound
+from .launch import Bound, scratch_memory
+from .threads import SLICE, available_threads
 
 __all__ = ["Prepared"]
 
 HostArray = np.ndarray[Any, Any]
+
+ALONE = 4
+"""Times `Settings.thread_work`: as much work as one thread has done before others could
+help, where nothing else is left to do for a launch."""
+
+
+class Way:
+    """A kernel for one way in which outputs share memory with inputs.
+
+    Attributes
+    ----------
+    aliased : tuple of bool
+        Of each output, whether it begins where an input does.
+    bound : Bound or None
+        None where no kernel can.
+    entry, frame, place, stop
+        See `native.drive`.
+    scratch : int
+        Bytes of scratch memory.
+    work : int
+        Elements times operations.
+    scalars, numbers
+        The numbers of the last launch, and how they lie.
+    """
+
+    __slots__ = (
+        "aliased",
+        "bound",
+        "entry",
+        "frame",
+        "numbers",
+        "place",
+        "scalars",
+        "scratch",
+        "stop",
+        "work",
+    )
+
+    def __init__(
+        self, aliased: tuple[bool, ...], bound: Bound | None, operations: int
+    ) -> None:
+        self.aliased = aliased
+        self.bound = bound
+        self.frame = self.numbers = b""
+        self.entry = self.place = self.stop = self.scratch = self.work = 0
+        self.scalars: list[Any] = []
+        machine = engine()
+        if bound is not None and machine is not None:
+            self.entry = machine.entry
+            self.frame, self.place = bound.blank()
+            self.stop = bound.tiles.count
+            self.scratch = bound.built.scratch
+            self.work = operations * math.prod(bound.geometry.shape)
 
 
 class Prepared:
@@ -29,7 +86,7 @@ class Prepared:
         How operands lie.
     """
 
-    __slots__ = ("_bounds", "_executable", "_inputs", "_shape", "_slots", "_strides")
+    __slots__ = ("_executable", "_inputs", "_masks", "_shape", "_strides", "_ways")
 
     def __init__(
         self,
@@ -41,9 +98,9 @@ class Prepared:
         self._executable = executable
         self._shape = shape
         self._inputs = len(leaves)
-        self._slots = executable.program.outputs
+        self._masks = executable.alignments
         self._strides = tuple([layout.strides for layout, _ in (*leaves, *outputs)])
-        self._bounds: dict[tuple[bool, ...], Bound | None] = {}
+        self._ways: dict[Any, Way] = {}
 
     def start(
         self,
@@ -56,21 +113,82 @@ class Prepared:
 
         None, and nothing has happened, where no kernel can.
         """
+        count = self._inputs
+        masks = self._masks
+        for place in range(count):
+            address = addresses[place]
+            if address & masks[place]:
+                return None
+        shared: Any = None
+        for place in range(count, len(addresses)):
+            address = addresses[place]
+            for other in range(count):
+                if address == addresses[other]:
+                    shared = (shared, place)
+                    break
+        way = self._ways.get(shared)
+        if way is None:
+            way = self._ways[shared] = self._way(addresses)
+        settings = current()
+        if way.bound is None or settings.engine != "auto":
+            return None
+        executable = self._executable
+        slots = executable.program.outputs
+        work = way.work
+        if work < ALONE * settings.thread_work or (
+            work < SLICE and available_threads() == 1
+        ):
+            if len(scalars):
+                _lay(way, scalars)
+            scratch = 0 if not way.scratch else scratch_memory(way.scratch)
+            mask = 0 if not watch else flag_mask(watch)
+            reached = native.drive(
+                way.entry,
+                way.frame,
+                way.place,
+                addresses,
+                way.numbers,
+                mask,
+                way.stop,
+                scratch,
+            )
+            if reached == way.stop:
+                return ()
+            if reached >= 0:
+                return executable.repaired(
+                    [range(reached, way.stop)],
+                    way.bound,
+                    addresses,
+                    scalars,
+                    watch,
+                    slots,
+                    way.aliased,
+                    arrays,
+                )
+        return executable.launch(
+            way.bound, addresses, scalars, watch, slots, way.aliased, arrays
+        )
+
+    def _way(self, addresses: list[int]) -> Way:
         inputs = addresses[: self._inputs]
         aliased = tuple([x in inputs for x in addresses[self._inputs :]])
         executable = self._executable
-        try:
-            bound = self._bounds[aliased]
-        except KeyError:
-            bound = self._bounds[aliased] = executable.bound(
-                self._shape, self._strides, self._inputs, aliased, self._slots
-            )
-        if (
-            bound is None
-            or current().engine != "auto"
-            or not executable.aligned(inputs)
-        ):
-            return None
-        return executable.launch(
-            bound, addresses, scalars, watch, self._slots, aliased, arrays
+        program = executable.program
+        bound = executable.bound(
+            self._shape, self._strides, self._inputs, aliased, program.outputs
         )
+        return Way(aliased, bound, max(1, len(program.nodes)))
+
+
+def _lay(way: Way, scalars: Sequence[Any]) -> None:
+    """Lay numbers as the frame has them, unless they are the last ones."""
+    last = way.scalars
+    if len(last) == len(scalars):
+        for place in range(len(last)):
+            if last[place] is not scalars[place]:
+                break
+        else:
+            return
+    assert way.bound is not None
+    way.numbers = way.bound.numbers(scalars)
+    way.scalars = list(scalars)
