@@ -34,7 +34,7 @@ def is_host_alone(device: Device) -> bool:
 
 
 def host_ready(backend: Any, plan: Plan) -> HostReady | None:
-    """A plan that has run on the host; None where the long way is as short."""
+    """A plan that has run on the host; None where the long way is the only one."""
     if plan.reduced is not None:
         return None
     executable, _ = executable_for(backend, plan.program)

@@ -24,5 +24,22 @@ cdef class Prepared:
     )
     cpdef start(self, list addresses, scalars, watch, arrays)
 
-@cython.locals(last=list, place=Py_ssize_t)
+cdef class PreparedAlone(Prepared):
+    cdef object _alone
+    cdef list _given, _numbers
+    cdef tuple _places, _slots
+    cdef Way _way
+
+    @cython.locals(way=Way, work=cython.longlong, reached=cython.longlong)
+    cpdef start(self, list addresses, scalars, watch, arrays)
+
+    @cython.locals(
+        count=Py_ssize_t, slot=Py_ssize_t, place=Py_ssize_t, masks=list,
+        address=cython.longlong,
+    )
+    cpdef list _operands(self, list addresses, scalars, watch)
+
+@cython.locals(place=Py_ssize_t)
+cdef bint _are_same(list before, now) except -1
+
 cdef _lay(Way way, scalars)
