@@ -6,6 +6,7 @@ from .locking cimport Lock
 
 
 
+@cython.locals(given=list, dtypes=tuple, place=Py_ssize_t)
 cpdef tuple converted(Form form, sources)
 
 @cython.locals(expr=Expr)

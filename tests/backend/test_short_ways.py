@@ -230,7 +230,7 @@ def test_a_row_and_a_column_are_recorded() -> None:
     for made in (row * column, dc.add(row, column), np.add(row, column)):
         assert made._binding.value.state != State.STORED
         assert made[5, 7] == made[0, 0]
-    square = dc.ones((170, 170))
+    square = dc.ones((90, 90))
     assert (square * square)._host is not None
 
 
