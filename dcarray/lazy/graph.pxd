@@ -27,6 +27,7 @@ cdef class Form:
     cdef public tuple arrays, fits, inputs, number, outputs
     cdef public list patterns
     cdef public bint plain
+    cdef public Form model
 
 # Long chains die one by one without deep calls: a tuple is between an expression and the
 # values that it reads, and tuples see to that.
@@ -38,6 +39,9 @@ cdef class Expr:
     cdef public Form form
     cdef public long long first, held, nodes, serial, widest
     cpdef count(self, long long nodes, long long held, long long widest, long long first)
+
+@cython.locals(form=Form)
+cpdef Form moved(Form model, tuple inputs)
 
 @cython.locals(value=Value)
 cpdef Value value_of(view, device, Expr expr=*, int output=*, Buffer buffer=*)

@@ -44,6 +44,7 @@ __all__ = [
     "binding_of",
     "expr_of",
     "lock",
+    "moved",
     "pending_readers",
     "stored",
     "value_of",
@@ -260,6 +261,8 @@ class Form:
         ``shape``.
     device : Device or None
         A named device that is known to have the results' dtypes.
+    model : Form or None
+        The one of which it is a copy for operands that begin elsewhere, see `moved`.
     kin : Kin or None
         What it shares with others that lie elsewhere, see `alike`.
     plan : Plan or None
@@ -278,6 +281,7 @@ class Form:
         "inner_axis",
         "inputs",
         "kin",
+        "model",
         "number",
         "op",
         "outputs",
@@ -312,6 +316,7 @@ class Form:
         self.outputs = outputs
         self.plain = plain
         self.device: Device | None = None
+        self.model: Form | None = None
         self.plan: Any = None
         self.kin: Any = None
         self.patterns: list[Any] | None = None
@@ -322,6 +327,26 @@ class Form:
         """The same for all shapes, where it is plain."""
         dtypes = [None if view is None else view[1] for view in self.inputs]
         return (self.op, self.signature, *dtypes)
+
+
+def moved(model: Form, inputs: tuple[View | None, ...]) -> Form:
+    """The form of the same operation on operands that lie alike but for where they
+    begin."""
+    form = Form.__new__(Form)
+    form.op = model.op
+    form.signature = model.signature
+    form.shape = model.shape
+    form.inputs = inputs
+    form.arrays = model.arrays
+    form.fits = model.fits
+    form.inner = model.inner
+    form.inner_axis = model.inner_axis
+    form.outputs = model.outputs
+    form.plain = model.plain
+    form.device = None
+    form.model = model
+    form.plan = form.kin = form.patterns = form.number = None
+    return form
 
 
 class Expr:

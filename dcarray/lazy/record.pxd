@@ -1,10 +1,20 @@
 cimport cython
 
 from .. cimport native
-from .graph cimport Expr, Form, Value, expr_of, value_of
+from .graph cimport Expr, Form, Value, expr_of, moved, value_of
 from .locking cimport Lock
 
 
+@cython.locals(found=list)
+cpdef list lying(kinds)
+
+cpdef tuple views_of(kinds)
+
+@cython.locals(key=tuple)
+cpdef Form form_of(op, kinds, signature=*, order=*)
+
+@cython.locals(name=tuple, model=Form)
+cdef Form _form_like(op, kinds, signature, order)
 
 cpdef tuple converted(Form form, sources)
 
@@ -20,6 +30,8 @@ cpdef Value written_one(Form form, tuple sources, device, int errstate, tuple pl
     source=Expr, readers=list, count=Py_ssize_t, index=Py_ssize_t,
 )
 cdef _link(Expr expr, tuple results)
+
+cdef dict _forms, _models
 
 cdef long long _serial
 

@@ -42,6 +42,7 @@ from .graph import (
     View,
     expr_of,
     lock,
+    moved,
     value_of,
 )
 
@@ -49,9 +50,11 @@ __all__ = [
     "as_scalar",
     "converted",
     "form_of",
+    "lying",
     "scalar_for",
     "read_again",
     "record",
+    "views_of",
     "written",
     "written_one",
 ]
@@ -61,6 +64,9 @@ _SCALAR = Inner.SCALAR
 
 _forms: dict[tuple[Any, ...], Form] = {}
 """By operation, signature if it was asked for, and the operands' views and types."""
+
+_models: dict[tuple[Any, ...], Form] = {}
+"""The same, wherever the operands begin."""
 
 
 def record(
@@ -126,8 +132,40 @@ def form_of(
     if found is None:
         if len(_forms) > 1 << 16:
             _forms.clear()
-        found = _forms[key] = _form(op, kinds, signature, order)
+        found = _forms[key] = _form_like(op, kinds, signature, order)
     return found
+
+
+def _form_like(
+    op: Op, kinds: Sequence[Any], signature: Signature | None, order: str | None
+) -> Form:
+    """A copy of the form of operands that lie alike but for where they begin."""
+    name = (op, signature, order, *lying(kinds))
+    model = _models.get(name)
+    if model is not None:
+        return moved(model, views_of(kinds))
+    if len(_models) > 1 << 14:
+        _models.clear()
+    model = _models[name] = _form(op, kinds, signature, order)
+    return model
+
+
+def lying(kinds: Sequence[Any]) -> list[Any]:
+    """All of how operands lie but where they begin; for numbers what is given."""
+    found: list[Any] = []
+    for x in kinds:
+        if type(x) is View:
+            layout, dtype = native.item(x, 0), native.item(x, 1)
+            # C's integers of one size are equal as dtypes, and are not the same.
+            found += (layout.shape, layout.strides, layout.plain, dtype, dtype.num)
+        else:
+            found.append(x)
+    return found
+
+
+def views_of(kinds: Sequence[Any]) -> tuple[View | None, ...]:
+    """How each operand is seen; None for a number."""
+    return tuple([x if type(x) is View else None for x in kinds])
 
 
 def _form(
@@ -170,7 +208,7 @@ def _form(
         op,
         signature,
         shape,
-        tuple([x if type(x) is View else None for x in kinds]),
+        views_of(kinds),
         tuple(inner),
         axis,
         tuple(views),

@@ -15,6 +15,7 @@ from ..base import DeviceProperties, Raised, Rates
 from ..pool import Pool
 from ..recording import Entry
 from . import memory
+from .engine import data_address
 from .execute import Executable
 from .prepared import Prepared
 from .reductions import launch_reduction, reduce
@@ -92,13 +93,44 @@ class CpuBackend:
         """
         if reduced is None:
             return executable.run(shape, inputs, scalars, outputs, watch)
+        operands = (*inputs, *outputs)
         return launch_reduction(
             executable,
             self.pool,
             shape,
-            inputs,
+            tuple([array.strides for array in operands]),
+            [data_address(array) for array in operands],
+            lambda: (inputs, outputs),
             scalars,
-            outputs,
+            reduced,
+            order,
+            watch,
+        )
+
+    def launch_at(
+        self,
+        executable: Executable,
+        shape: tuple[int, ...],
+        strides: tuple[tuple[int, ...], ...],
+        addresses: list[int],
+        arrays: Callable[[], tuple[Sequence[HostArray], Sequence[HostArray]]],
+        scalars: Sequence[np.generic],
+        reduced: HostArray | None = None,
+        order: tuple[int, ...] | None = None,
+        watch: int = 0,
+    ) -> Sequence[Raised]:
+        """`launch` for inputs and outputs that begin there; ``arrays`` gives them as
+        arrays."""
+        if reduced is None:
+            return executable.run_at(shape, strides, addresses, arrays, scalars, watch)
+        return launch_reduction(
+            executable,
+            self.pool,
+            shape,
+            strides,
+            addresses,
+            arrays,
+            scalars,
             reduced,
             order,
             watch,

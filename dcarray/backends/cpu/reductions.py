@@ -60,16 +60,18 @@ def launch_reduction(
     executable: Executable,
     pool: Pool,
     shape: tuple[int, ...],
-    inputs: Sequence[HostArray],
+    strides: tuple[tuple[int, ...], ...],
+    addresses: list[int],
+    arrays: Callable[[], tuple[Sequence[HostArray], Sequence[HostArray]]],
     scalars: Sequence[Any],
-    outputs: Sequence[HostArray],
     reduced: HostArray,
     order: tuple[int, ...] | None,
     watch: int,
 ) -> Sequence[Raised]:
     """Run a program that ends in a reduction; see `Backend.launch`.
 
-    The operand is not stored where `fold_inside` can do without.
+    The operand is not stored where `fold_inside` can do without.  ``strides`` and
+    ``addresses`` are those of inputs and outputs, which ``arrays`` gives as arrays.
     """
     program = executable.program
     reduction = program.reduction
@@ -79,21 +81,22 @@ def launch_reduction(
     recorder.node = len(program.nodes)
     slot = reduction.slot
     raised: Sequence[Raised] = ()
-    stored = slot < len(inputs) and not outputs
+    stored = slot < len(program.leaves) and not program.outputs
     seen = 0 if stored and ufunc in _SILENT else watch
     if (
         ufunc is not None
         and order is not None
         and 0 not in shape
-        and not (stored and inputs[slot].size < THREADED)
+        and not (stored and math.prod(shape) < THREADED)
     ):
         if fold_inside(
             executable,
             ufunc,
             shape,
-            inputs,
+            strides,
+            addresses,
+            arrays,
             scalars,
-            outputs,
             reduced,
             order,
             seen,
@@ -101,6 +104,7 @@ def launch_reduction(
         ):
             return merged([recorder.found])
         recorder.found.clear()
+    inputs, outputs = arrays()
     if stored:
         source = inputs[slot]
     else:
