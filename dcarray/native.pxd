@@ -104,6 +104,68 @@ cdef extern from *:
         return (Py_ssize_t)(((size_t)a >> 4) + ((size_t)b >> 3) + ((size_t)c >> 5));
     }
 
+    /* The head of NumPy's arrays, as every extension module that was built for NumPy
+       has it (PyArrayObject_fields in ndarraytypes.h). */
+    typedef struct {
+        PyObject_HEAD
+        char* data;
+        int nd;
+        Py_ssize_t* dimensions;
+        Py_ssize_t* strides;
+        PyObject* base;
+        PyObject* descr;
+        int flags;
+    } dc_array;
+
+    static CYTHON_INLINE Py_ssize_t dc_address(PyObject* array) {
+        return (Py_ssize_t)((dc_array*)array)->data;
+    }
+
+    /* As the documentation of native.py has it. */
+    static CYTHON_UNUSED PyObject* dc_lie(PyObject* array, Py_ssize_t start) {
+        dc_array* a = (dc_array*)array;
+        Py_ssize_t words[2 * 64 + 2];
+        int axis, count = a->nd < 64 ? a->nd : 64;
+        words[0] = (Py_ssize_t)a->data - start;
+        words[1] = a->flags & 0x0100;  /* aligned */
+        for (axis = 0; axis < count; axis++) {
+            words[2 + axis] = a->dimensions[axis];
+            words[2 + count + axis] = a->strides[axis];
+        }
+        return PyBytes_FromStringAndSize((char*)words, (2 + 2 * count) * (int)sizeof *words);
+    }
+
+    static CYTHON_INLINE int dc_is_aligned(PyObject* array) {
+        return (((dc_array*)array)->flags & 0x0100) != 0;
+    }
+
+    typedef long long (*dc_driver)(void*, long long, long long, void*);
+
+    #define DC_WORDS 512
+
+    /* As the documentation of native.py has it; -1 where it does not fit, or -2 with an
+       exception. */
+    static CYTHON_UNUSED long long dc_drive(size_t entry, PyObject* frame, Py_ssize_t place,
+                              PyObject* addresses, PyObject* tail, Py_ssize_t watch,
+                              long long stop, size_t scratch) {
+        long long words[DC_WORDS];
+        Py_ssize_t k, count = PyList_GET_SIZE(addresses), nbytes = PyBytes_GET_SIZE(frame);
+        long long reached;
+        if (nbytes > (Py_ssize_t)sizeof words) return -1;
+        memcpy(words, PyBytes_AS_STRING(frame), (size_t)nbytes);
+        for (k = 0; k < count; k++) {
+            long long address = PyLong_AsLongLong(PyList_GET_ITEM(addresses, k));
+            if (address == -1 && PyErr_Occurred()) return -2;
+            words[place + k] += address;
+        }
+        memcpy(words + place + count, PyBytes_AS_STRING(tail), (size_t)PyBytes_GET_SIZE(tail));
+        words[1] = watch;
+        Py_BEGIN_ALLOW_THREADS
+        reached = ((dc_driver)entry)(words, 0, stop, (void*)scratch);
+        Py_END_ALLOW_THREADS
+        return reached;
+    }
+
     typedef int (*dc_launcher)(void*, unsigned, unsigned, unsigned, unsigned, unsigned,
                                unsigned, unsigned, void*, void**, void**);
 
@@ -187,6 +249,13 @@ cdef extern from *:
         return result < 0 ? -1 : result;
     }
     """
+    Py_ssize_t address "dc_address" (object array)
+    bint is_aligned "dc_is_aligned" (object array)
+    object lie "dc_lie" (object array, Py_ssize_t start)
+    long long drive "dc_drive" (
+        size_t entry, object frame, Py_ssize_t place, object addresses, object tail,
+        Py_ssize_t watch, long long stop, size_t scratch,
+    ) except -2
     object frame "dc_frame" ()
     int count "dc_count" (object totals, object kind) except -1
     object identity "dc_identity" (object x)

@@ -14,11 +14,15 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 __all__ = [
+    "address",
     "count",
+    "drive",
     "frame",
     "identity",
+    "is_aligned",
     "item",
     "launch",
+    "lie",
     "mixed",
     "new",
     "place",
@@ -51,6 +55,44 @@ def new(base: Any, cls: type[T]) -> T:
 def count(totals: dict[str, int], kind: str) -> None:
     """Add one to a total."""
     totals[kind] = totals.get(kind, 0) + 1
+
+
+def drive(
+    entry: int,
+    frame: bytes,
+    place: int,
+    addresses: list[int],
+    tail: bytes,
+    watch: int,
+    stop: int,
+    scratch: int,
+) -> int:
+    """Run blocks of a launch, see `render.llvm_driver`.
+
+    Parameters
+    ----------
+    entry : int
+        The address of ``dcarray_drive``.
+    frame : bytes
+        The frame as it is before each launch, with offsets for addresses.
+    place : int
+        The word where addresses begin.
+    addresses : list of int
+    tail : bytes
+        What follows the addresses: numbers, as they lie.
+    watch : int
+        The flags to look for.
+    stop : int
+        How many blocks there are.
+    scratch : int
+        The address of scratch memory.
+
+    Returns
+    -------
+    int
+        The block that was reached; -1 if it cannot be called so.
+    """
+    return -1
 
 
 def identity(x: Any) -> int:
@@ -88,6 +130,23 @@ def setting(variable: ContextVar[Any], default: Any) -> Any:
 def mixed(a: Any, b: Any, c: Any) -> int:
     """A number for three objects, by their identities; others may have it, too."""
     return (id(a) >> 4) + (id(b) >> 3) + (id(c) >> 5)
+
+
+def address(array: Any) -> int:
+    """The address of the first element of an array of NumPy's."""
+    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+
+
+def is_aligned(array: Any) -> bool:
+    """Whether its elements begin where their dtype asks for."""
+    return array.flags.aligned  # type: ignore[no-any-return]
+
+
+def lie(array: Any, start: int) -> Any:
+    """A key for how an array of NumPy's lies in memory that begins at ``start``: for
+    its place, its shape, its strides and whether it is aligned."""
+    place = address(array) - start
+    return place, is_aligned(array), array.shape, array.strides
 
 
 def item(x: tuple[Any, ...], place: int) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..config import current
 from ..dtypes import DType
+from ..layout import view_host
 from ..lazy import errstate, execute
 from ..lazy.callers import user_place
 from ..lazy.graph import value_of
@@ -18,7 +19,7 @@ from ..ops import elementwise as ops
 from ..ops.reduction import ALL, ANY, PROD, SUM
 from ..ops.spec import Op, Signature
 from . import calls
-from .state import ArrayState, showing
+from .state import ArrayState, of_host, showing
 from .whole import method
 
 __all__ = [
@@ -170,6 +171,9 @@ def fused(
     finally:
         shown.binding = binding
     view = reduced.kept if keep else reduced.dropped
+    if buffer._valid is None and not x._device.is_named:
+        assert buffer.root is not None  # on the host, and nowhere else
+        return of_host(cls, view_host(buffer.root, *view), x._device)
     return showing(cls, value_of(view, x._device, None, 0, buffer))
 
 

@@ -8,6 +8,7 @@ from .ready cimport Ready
 
 cdef class HostAnywhere(Ready):
     cdef public object executable
+    cdef public dict launches
 
     @cython.locals(
         plan=Plan, roots=list, addresses=list, strides=list, buffers=list, value=Value,
@@ -15,4 +16,9 @@ cdef class HostAnywhere(Ready):
     )
     cpdef list run(self, Found found, into=*)
 
-cdef object _now
+    cdef _launch(self, Plan plan, key, target)
+
+cdef Buffer _room(backend, long long nbytes)
+
+cdef object _MISSING, _now
+cdef long long SMALL

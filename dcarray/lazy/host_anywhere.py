@@ -22,6 +22,14 @@ __all__ = ["HostAnywhere"]
 
 HostArray = np.ndarray[Any, Any]
 
+MOST = 1024
+"""Ways in which operands of one program lie that are remembered."""
+
+SMALL = 1 << 14
+"""Bytes from which memory comes from the pool."""
+
+_MISSING = object()
+
 
 class HostAnywhere(Ready):
     """A program on the host, for plans of one run: where things lie is an argument.
@@ -32,12 +40,13 @@ class HostAnywhere(Ready):
     executable : Executable
     """
 
-    __slots__ = ("executable",)
+    __slots__ = ("executable", "launches")
 
     def __init__(self, backend: Any, executable: Any) -> None:
         self.backend = backend
         self.device = "cpu"
         self.executable = executable
+        self.launches: dict[Any, Any] = {}
 
     def run(self, found: Found, into: Into | None = None) -> list[Buffer | None] | None:
         """Run it; see `Ready.run`.  What raises flags is in ``found.raised``, with the
@@ -65,8 +74,7 @@ class HostAnywhere(Ready):
                 layout = into.read.layout
                 buffers.append(None)
             else:
-                nbytes = layout.size * dtype.itemsize
-                buffer = device_buffer("cpu", backend.allocate(nbytes), nbytes)
+                buffer = _room(backend, layout.size * dtype.itemsize)
                 buffers.append(buffer)
             roots.append(buffer.root)
             addresses.append(buffer.start + layout.offset)
@@ -76,33 +84,57 @@ class HostAnywhere(Ready):
             expr = value.expr
             assert expr is not None
             watch |= expr.errstate
-        target, order = None, None
+        key: Any = (plan.shape, tuple(strides), reduced)
+        launch = self.launches.get(key, _MISSING)
+        target: Any = None
         if reduced is not None:
             watch |= found.accumulator.errstate
-            order = reduced.order
-            nbytes = reduced.nbytes
-            buffer = device_buffer("cpu", backend.allocate(nbytes), nbytes)
+            buffer = _room(backend, reduced.nbytes)
             buffers.append(buffer)
             target = backend.view(buffer.root, *reduced.kept)
+        if launch is _MISSING:
+            launch = self._launch(plan, key, target)
+        arrays = partial(_arrays, backend.view, plan, roots, into)
         began = 0.0
         if joining.may_join():
             began = _now()
-        raised = backend.launch_at(
-            self.executable,
-            plan.shape,
-            tuple(strides),
-            addresses,
-            partial(_arrays, backend.view, plan, roots, into),
-            found.scalars,
-            target,
-            order,
-            watch,
-        )
+        raised = None
+        if reduced is not None:
+            raised = launch.start(addresses, arrays, found.scalars, target, watch)
+        elif launch is not None:
+            raised = launch.start(addresses, found.scalars, watch, arrays)
+        if raised is None:
+            inputs, outputs = arrays()
+            raised = self.executable.run(
+                plan.shape, inputs, found.scalars, outputs, watch
+            )
         if began:
             joining.spent(_now() - began)
         if raised:
             found.raised = raised, _to_blame(found)
         return buffers
+
+    def _launch(self, plan: Plan, key: Any, target: Any) -> Any:
+        """What launches the program on operands that lie so; None where nothing is
+        compiled for it."""
+        backend: Any = self.backend
+        shape, strides, reduced = key
+        if reduced is not None:
+            launch = backend.folded(
+                self.executable, shape, strides, target, reduced.order
+            )
+        else:
+            launch = backend.prepared(self.executable, shape, plan.leaves, plan.outputs)
+        if len(self.launches) >= MOST:
+            self.launches.clear()
+        self.launches[key] = launch
+        return launch
+
+
+def _room(backend: Any, nbytes: int) -> Buffer:
+    """New memory: what is small is NumPy's, which takes less time than the pool."""
+    memory = np.empty(nbytes, np.uint8) if nbytes < SMALL else backend.allocate(nbytes)
+    return device_buffer("cpu", memory, nbytes)
 
 
 def _arrays(

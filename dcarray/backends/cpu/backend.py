@@ -17,6 +17,7 @@ from ..recording import Entry
 from . import memory
 from .engine import data_address
 from .execute import Executable
+from .folded import Folded
 from .prepared import Prepared
 from .reductions import launch_reduction, reduce
 
@@ -107,34 +108,17 @@ class CpuBackend:
             watch,
         )
 
-    def launch_at(
+    def folded(
         self,
         executable: Executable,
         shape: tuple[int, ...],
         strides: tuple[tuple[int, ...], ...],
-        addresses: list[int],
-        arrays: Callable[[], tuple[Sequence[HostArray], Sequence[HostArray]]],
-        scalars: Sequence[np.generic],
-        reduced: HostArray | None = None,
-        order: tuple[int, ...] | None = None,
-        watch: int = 0,
-    ) -> Sequence[Raised]:
-        """`launch` for inputs and outputs that begin there; ``arrays`` gives them as
-        arrays."""
-        if reduced is None:
-            return executable.run_at(shape, strides, addresses, arrays, scalars, watch)
-        return launch_reduction(
-            executable,
-            self.pool,
-            shape,
-            strides,
-            addresses,
-            arrays,
-            scalars,
-            reduced,
-            order,
-            watch,
-        )
+        reduced: HostArray,
+        order: tuple[int, ...],
+    ) -> Folded:
+        """A launch that ends in a reduction and will come again, for inputs and outputs
+        that lie so, and results that lie as ``reduced`` does."""
+        return Folded(self.pool, executable, shape, strides, reduced, order)
 
     def prepared(
         self,

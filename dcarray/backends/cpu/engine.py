@@ -73,6 +73,7 @@ class Engine:
         )
         loader = self.kernel(DRIVER + TEAM, "dcarray_drive", optimise=False).owner
         self.drive = _function(loader, "dcarray_drive", 4)
+        self.entry: int = loader.get_function_address("dcarray_drive")
         self.single: int = loader.get_function_address("dcarray_single")
         self.team = TeamFunctions(
             _function(loader, "dcarray_post", 5),

@@ -54,10 +54,7 @@ class Executable:
         self.interpreter = Interpreter(program)
         self._dtypes = program.slot_dtypes()
         self.alone = Alone(program) if self._is_alone() else None
-        results = [self._dtypes[slot] for slot in program.outputs]
-        self._alignments = [
-            dtype.alignment - 1 for dtype in (*program.leaves, *results)
-        ]
+        self._alignments = [dtype.alignment - 1 for dtype in program.leaves]
         self._sketches: dict[bool, Sketch | None] = {}
         self._strict: dict[int, Bound | None] = {}
         self._signals = any(
@@ -116,30 +113,6 @@ class Executable:
                 )
         return self._interpret(shape, inputs, scalars, outputs, watch, slots)
 
-    def run_at(
-        self,
-        shape: tuple[int, ...],
-        strides: tuple[Strides, ...],
-        addresses: Sequence[int],
-        arrays: Callable[[], tuple[Sequence[HostArray], Sequence[HostArray]]],
-        scalars: Sequence[Any],
-        watch: int,
-    ) -> Sequence[Raised]:
-        """`run` for inputs and outputs that begin there; ``arrays`` gives them as
-        arrays where that is not enough."""
-        slots = self.program.outputs
-        if self.alone is None and current().engine == "auto":
-            count = len(self.program.leaves)
-            inputs = addresses[:count]
-            aliased = tuple([address in inputs for address in addresses[count:]])
-            bound = self.bound(shape, strides, count, aliased, slots)
-            if bound is not None and self.aligned(inputs):
-                return self.launch(
-                    bound, addresses, scalars, watch, slots, aliased, arrays
-                )
-        given, outputs = arrays()
-        return self.run(shape, given, scalars, outputs, watch, slots)
-
     def bound(
         self,
         shape: tuple[int, ...],
@@ -160,8 +133,8 @@ class Executable:
             return found
 
     def aligned(self, addresses: Sequence[int]) -> bool:
-        """Whether operands, inputs first, begin where kernels can take them."""
-        for address, mask in zip(addresses, self._alignments, strict=False):
+        """Whether inputs begin where kernels can read them."""
+        for address, mask in zip(addresses, self._alignments, strict=True):
             if address & mask:
                 return False
         return True

@@ -38,7 +38,7 @@ from .walks import (
     walk_of,
 )
 
-__all__ = ["fold_inside"]
+__all__ = ["Rows", "Runs", "fold_inside", "fold_of"]
 
 HostArray = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -79,20 +79,10 @@ def fold_inside(
     if current().engine != "auto":
         return False
     threads = available_threads()
-    key = (shape, strides, reduced.shape, reduced.strides, order, threads)
-    try:
-        fold = executable.folds[key]
-    except KeyError:
-        walk = walk_of(shape, strides, reduced.shape, reduced.strides, order)
-        fold = None if walk is None else _prepare(executable, ufunc, walk, threads)
-        if isinstance(fold, _Rows) and is_dense(fold.walk, reduced):
-            fold = replace(fold, dense=True)
-        if len(executable.folds) > 1024:
-            executable.folds.clear()
-        executable.folds[key] = fold
-    if fold is None or not executable.aligned(addresses):
-        return False
+    fold = fold_of(executable, ufunc, shape, strides, reduced, order, threads)
     count = len(executable.program.leaves)
+    if fold is None or not executable.aligned(addresses[:count]):
+        return False
     if len(addresses) > count and not set(addresses[count:]).isdisjoint(
         addresses[:count]
     ):
@@ -100,9 +90,35 @@ def fold_inside(
     return bool(fold.launch([*addresses], scalars, reduced, watch, recorder, arrays))
 
 
+def fold_of(
+    executable: Executable,
+    ufunc: np.ufunc,
+    shape: Shape,
+    strides: tuple[Shape, ...],
+    reduced: HostArray,
+    order: Shape,
+    threads: int,
+) -> Runs | Rows | None:
+    """How operands that lie so are reduced into a result that lies as one does; None if
+    that is not possible."""
+    key = (shape, strides, reduced.shape, reduced.strides, order, threads)
+    fold: Runs | Rows | None
+    try:
+        fold = executable.folds[key]
+    except KeyError:
+        walk = walk_of(shape, strides, reduced.shape, reduced.strides, order)
+        fold = None if walk is None else _prepare(executable, ufunc, walk, threads)
+        if isinstance(fold, Rows) and is_dense(fold.walk, reduced):
+            fold = replace(fold, dense=True)
+        if len(executable.folds) > 1024:
+            executable.folds.clear()
+        executable.folds[key] = fold
+    return fold
+
+
 def _prepare(
     executable: Executable, ufunc: np.ufunc, walk: Geometry, threads: int
-) -> _Runs | _Rows | None:
+) -> Runs | Rows | None:
     marks = walk.reduced
     if marks[-1] and not any(marks[:-1]):
         return _runs(executable, ufunc, walk, threads)
@@ -113,7 +129,7 @@ def _prepare(
 
 # ------------------------------------------------------------- inner axis reduced
 @dataclass(frozen=True, slots=True)
-class _Runs:
+class Runs:
     """Partial results of each run, and how they are joined."""
 
     walk: Geometry
@@ -175,7 +191,7 @@ class _Runs:
 
 def _runs(
     executable: Executable, ufunc: np.ufunc, walk: Geometry, threads: int
-) -> _Runs | None:
+) -> Runs | None:
     reduction = executable.program.reduction
     assert reduction is not None
     dtype = reduction.dtype
@@ -232,7 +248,7 @@ def _runs(
     if bound is None:
         return None
     slices = slices_of(executable, walk, groups, 1, threads)
-    return _Runs(
+    return Runs(
         walk,
         ufunc,
         bound,
@@ -257,7 +273,7 @@ class _Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class Rows:
     """The result itself is what rows are combined into; ``dense`` says that it lies as
     they come."""
 
@@ -300,7 +316,7 @@ class _Rows:
 
 def _rows(
     executable: Executable, ufunc: np.ufunc, walk: Geometry, threads: int
-) -> _Rows | None:
+) -> Rows | None:
     reduction = executable.program.reduction
     assert reduction is not None
     dtype = reduction.dtype
@@ -337,7 +353,7 @@ def _rows(
         each = (len(edges) - 1) * times
         slices = slices_of(executable, walk, groups, each, threads)
         only = _Columns(bound, slices, (0,) * (len(leaves) + 1))
-        return _Rows(walk, (only,), identity, dtype, threads)
+        return Rows(walk, (only,), identity, dtype, threads)
     if is_narrow(walk) and executable.fold_block(ufunc, whole, "rows", True):
         per = max(1, executable.fold_block(ufunc, whole, "rows", True) // length)
         edges = block_edges(rows, per)
@@ -347,7 +363,7 @@ def _rows(
         each = (len(edges) - 1) * times
         slices = slices_of(executable, walk, groups, each, threads)
         only = _Columns(bound, slices, (0,) * (len(walk.strides) + 1))
-        return _Rows(walk, (only,), identity, dtype, threads)
+        return Rows(walk, (only,), identity, dtype, threads)
     width = min(block, length)
     if length > NARROW:
         width = min(width, max(NARROW // 2, -(-length // (4 * threads * 64)) * 64))
@@ -367,7 +383,7 @@ def _pieces(
     width: int,
     kind: Literal["rows", "columns"],
     threads: int,
-) -> _Rows | None:
+) -> Rows | None:
     """Columns of the result in pieces that threads share.
 
     ``kept`` are the strides of the result along the axes before the last two.
@@ -400,4 +416,4 @@ def _pieces(
         slices = slices_of(executable, walk, groups, each, threads)
         skips = (*(first * row[-1] for row in walk.strides), first * size)
         pieces.append(_Columns(bound, slices, skips))
-    return _Rows(walk, tuple(pieces), identity_of(ufunc, dtype), dtype, threads)
+    return Rows(walk, tuple(pieces), identity_of(ufunc, dtype), dtype, threads)

@@ -155,6 +155,21 @@ class Bound:
             frame[Frame.WATCH] = flag_mask(watch)
         return frame
 
+    def numbers(self, scalars: Sequence[Any]) -> bytes:
+        """Numbers as they lie in a frame, behind the addresses."""
+        places = self.geometry.offsets
+        frame = self.frame((0,) * len(places), scalars, 0)
+        first = self._start // 8 + len(places)
+        return frame[first : len(frame) - len(places)].tobytes()
+
+    def blank(self) -> tuple[bytes, int]:
+        """The frame before a launch, with offsets for addresses, and the word where
+        these begin."""
+        frame, first = self._template[:], self._start // 8
+        places = self.geometry.offsets
+        frame[first : first + len(places)] = array("q", places)
+        return frame.tobytes(), first
+
     def edges(self, operations: int, threads: int) -> array[int]:
         """Where the slices of a launch begin and end, in blocks."""
         found = self._edges.get(threads)
