@@ -1,8 +1,9 @@
 cimport cython
 
 from .. cimport native
-from ..lazy.graph cimport Expr, Form, Value, moved
-from ..lazy.record cimport form_of, lying, views_of
+from ..lazy.graph cimport Expr, Form, Value
+from ..lazy.models cimport lying, moved, views_of
+from ..lazy.record cimport form_of
 from .state cimport ArrayState
 
 @cython.locals(place=Py_ssize_t, recent=tuple, form=Form, found=Form)

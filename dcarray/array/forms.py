@@ -13,8 +13,9 @@ import numpy as np
 from .. import native
 from ..backends.registry import Device, when_removed
 from ..dtypes import is_recordable
-from ..lazy.graph import Form, State, Value, View, moved
-from ..lazy.record import form_of, lying, views_of
+from ..lazy.graph import Form, State, Value, View
+from ..lazy.models import lying, moved, views_of
+from ..lazy.record import form_of
 from ..ops.elementwise import CAST, POWER
 from ..ops.spec import Op
 from .choice import is_choosy

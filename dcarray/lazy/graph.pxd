@@ -40,9 +40,6 @@ cdef class Expr:
     cdef public long long first, held, nodes, serial, widest
     cpdef count(self, long long nodes, long long held, long long widest, long long first)
 
-@cython.locals(form=Form)
-cpdef Form moved(Form model, tuple inputs)
-
 @cython.locals(value=Value)
 cpdef Value value_of(view, device, Expr expr=*, int output=*, Buffer buffer=*)
 

@@ -44,7 +44,6 @@ __all__ = [
     "binding_of",
     "expr_of",
     "lock",
-    "moved",
     "pending_readers",
     "stored",
     "value_of",
@@ -262,7 +261,7 @@ class Form:
     device : Device or None
         A named device that is known to have the results' dtypes.
     model : Form or None
-        The one of which it is a copy for operands that begin elsewhere, see `moved`.
+        The one of which it is a copy for operands that begin elsewhere, see `models`.
     kin : Kin or None
         What it shares with others that lie elsewhere, see `alike`.
     plan : Plan or None
@@ -327,26 +326,6 @@ class Form:
         """The same for all shapes, where it is plain."""
         dtypes = [None if view is None else view[1] for view in self.inputs]
         return (self.op, self.signature, *dtypes)
-
-
-def moved(model: Form, inputs: tuple[View | None, ...]) -> Form:
-    """The form of the same operation on operands that lie alike but for where they
-    begin."""
-    form = Form.__new__(Form)
-    form.op = model.op
-    form.signature = model.signature
-    form.shape = model.shape
-    form.inputs = inputs
-    form.arrays = model.arrays
-    form.fits = model.fits
-    form.inner = model.inner
-    form.inner_axis = model.inner_axis
-    form.outputs = model.outputs
-    form.plain = model.plain
-    form.device = None
-    form.model = model
-    form.plan = form.kin = form.patterns = form.number = None
-    return form
 
 
 class Expr:

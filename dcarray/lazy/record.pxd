@@ -1,14 +1,10 @@
 cimport cython
 
 from .. cimport native
-from .graph cimport Expr, Form, Value, expr_of, moved, value_of
+from .graph cimport Expr, Form, Value, expr_of, value_of
 from .locking cimport Lock
+from .models cimport lying, moved, views_of
 
-
-@cython.locals(found=list)
-cpdef list lying(kinds)
-
-cpdef tuple views_of(kinds)
 
 @cython.locals(key=tuple)
 cpdef Form form_of(op, kinds, signature=*, order=*)

@@ -42,19 +42,17 @@ from .graph import (
     View,
     expr_of,
     lock,
-    moved,
     value_of,
 )
+from .models import lying, moved, views_of
 
 __all__ = [
     "as_scalar",
     "converted",
     "form_of",
-    "lying",
     "scalar_for",
     "read_again",
     "record",
-    "views_of",
     "written",
     "written_one",
 ]
@@ -148,24 +146,6 @@ def _form_like(
         _models.clear()
     model = _models[name] = _form(op, kinds, signature, order)
     return model
-
-
-def lying(kinds: Sequence[Any]) -> list[Any]:
-    """All of how operands lie but where they begin; for numbers what is given."""
-    found: list[Any] = []
-    for x in kinds:
-        if type(x) is View:
-            layout, dtype = native.item(x, 0), native.item(x, 1)
-            # C's integers of one size are equal as dtypes, and are not the same.
-            found += (layout.shape, layout.strides, layout.plain, dtype, dtype.num)
-        else:
-            found.append(x)
-    return found
-
-
-def views_of(kinds: Sequence[Any]) -> tuple[View | None, ...]:
-    """How each operand is seen; None for a number."""
-    return tuple([x if type(x) is View else None for x in kinds])
 
 
 def _form(
