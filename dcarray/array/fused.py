@@ -153,7 +153,11 @@ def fused(
         if op is PROD and dtype.kind == "c":  # and with 1, times which infinity is NaN
             return calls.elementwise(cls, ops.MULTIPLY, (result, 1))
         return result
-    value = x._read()[0]
+    binding = x._binding
+    if binding is None or x._view is None:
+        x._read()
+        binding = x._bind()
+    shown = value = binding.value
     view = seen = x._view
     assert view is not None and seen is not None
     if dtype != view[1]:
@@ -161,15 +165,14 @@ def fused(
         (value,) = record(ops.CAST, (x._read(),), x._device, 0, signature)
         view = value.view
     place = user_place()
-    shown = x._bind().value
-    binding = shown.binding
+    held = shown.binding
     if temporary and shown.expr is not None:
         shown.binding = None
     try:
         ending = (op, axes, seen)
         buffer, reduced = execute.reduce(value, view, ending, x._device, mask, place)
     finally:
-        shown.binding = binding
+        shown.binding = held
     view = reduced.kept if keep else reduced.dropped
     if buffer._valid is None and not x._device.is_named:
         assert buffer.root is not None  # on the host, and nowhere else
