@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 __all__ = [
-    "AxisMap",
     "Layout",
     "address_of",
-    "axis_map",
     "broadcast_shapes",
     "broadcast_strides",
     "copied_strides",
@@ -39,18 +36,47 @@ PHANTOM_ADDRESS = 1 << 44  # no array is there: phantoms, which are never read
 _EMPTY_IS_FLAT = not any(np.empty((0, 2)).strides)  # new arrays since NumPy 2.4
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
     """Where an array's elements lie, relative to the start of its memory.
 
-    ``plain`` says that the layout came from `Layout.plain_for`: C-contiguous from the
-    start of the memory on.  There is one such object for each shape and itemsize.
+    It never changes.  ``plain`` says that it came from `Layout.plain_for`: C-contiguous
+    from the start of the memory on.  There is one such object for each shape and
+    itemsize.
     """
+
+    # No dataclass: a loop over parts of arrays makes some at each step.
+    __slots__ = ("offset", "plain", "shape", "strides")
 
     shape: Shape
     strides: Strides
-    offset: int = 0
-    plain: bool = field(default=False, compare=False)
+    offset: int
+    plain: bool
+
+    def __init__(
+        self, shape: Shape, strides: Strides, offset: int = 0, plain: bool = False
+    ) -> None:
+        self.shape = shape
+        self.strides = strides
+        self.offset = offset
+        self.plain = plain
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Layout):
+            return NotImplemented
+        return (
+            self.offset == other.offset
+            and self.strides == other.strides
+            and self.shape == other.shape
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.strides, self.offset))
+
+    def __repr__(self) -> str:
+        return (
+            f"Layout(shape={self.shape}, strides={self.strides}, "
+            f"offset={self.offset}, plain={self.plain})"
+        )
 
     @property
     def ndim(self) -> int:
@@ -346,75 +372,6 @@ def inner_axis(shape: Shape, operands: Sequence[Strides]) -> int | None:
         if shape[axis] != 1:
             return axis
     return None
-
-
-# ------------------------------------------------- views of values that are pending
-@dataclass(frozen=True, slots=True)
-class AxisMap:
-    """A view as a map of indices: element ``i`` of the view is element
-    ``start + sum(step[k] * i[k])`` of the source, axis ``source[k]`` each.
-
-    ``source[k]`` is None where the view repeats one element along axis ``k``.
-    """
-
-    shape: Shape
-    source: tuple[int | None, ...]
-    step: tuple[int, ...]
-    start: tuple[int, ...]
-
-    def through(self, layout: Layout) -> Layout:
-        """The same view of another array that has the source's shape."""
-        offset = layout.offset
-        for index, stride in zip(self.start, layout.strides, strict=True):
-            offset += index * stride
-        strides = tuple(
-            0 if axis is None else step * layout.strides[axis]
-            for axis, step in zip(self.source, self.step, strict=True)
-        )
-        return Layout(self.shape, strides, offset)
-
-
-def axis_map(dense: Layout, view: Layout) -> AxisMap | None:
-    """How ``view`` picks its elements from an array that fills its memory.
-
-    None if the view is no such pick axis by axis (a reshape that splits or joins axes),
-    and where there are no elements.
-    """
-    if dense == view:
-        ndim = len(dense.shape)
-        return AxisMap(dense.shape, tuple(range(ndim)), (1,) * ndim, (0,) * ndim)
-    if not dense.size:
-        return None
-    axes = [axis for axis, length in enumerate(dense.shape) if length > 1]
-    axes.sort(key=lambda axis: -dense.strides[axis])
-    start = [0] * len(dense.shape)
-    rest = view.offset - dense.offset
-    for axis in axes:
-        start[axis], rest = divmod(rest, dense.strides[axis])
-    if rest:
-        return None
-    source: list[int | None] = []
-    steps: list[int] = []
-    for length, stride in zip(view.shape, view.strides, strict=True):
-        if length <= 1 or stride == 0:
-            source.append(None)
-            steps.append(0)
-            continue
-        for axis in axes:
-            unit = dense.strides[axis]
-            if abs(stride) >= unit and stride % unit == 0:
-                break
-        else:
-            return None
-        step = stride // unit
-        last = start[axis] + step * (length - 1)
-        if axis in source or not 0 <= last < dense.shape[axis]:
-            return None
-        source.append(axis)
-        steps.append(step)
-    if any(not 0 <= start[axis] < dense.shape[axis] for axis in axes):
-        return None
-    return AxisMap(view.shape, tuple(source), tuple(steps), tuple(start))
 
 
 def view_host(root: HostArray, layout: Layout, dtype: DType) -> HostArray:

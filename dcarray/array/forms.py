@@ -14,6 +14,7 @@ from .. import native
 from ..backends.registry import Device, when_removed
 from ..dtypes import is_recordable
 from ..lazy.graph import Form, State, Value, View
+from ..lazy.models import lying, moved, views_of
 from ..lazy.record import form_of
 from ..ops.elementwise import CAST, POWER
 from ..ops.spec import Op
@@ -33,6 +34,9 @@ _STORED = State.STORED
 on_hosts: dict[tuple[Any, ...], Form] = {}
 on_devices: dict[tuple[Any, ...], Form] = {}
 """What is known, by operation and the views and types of the operands."""
+
+_models: dict[tuple[Any, ...], Form] = {}
+"""Of the host's, wherever the operands begin."""
 
 
 def form_on_device(op: Op, first: Any, second: Any, device: Device) -> Form | None:
@@ -80,6 +84,16 @@ def worked_out(
 ) -> Form | None:
     """What the operation comes to, if NumPy has one loop for operands that lie so."""
     views = key[1:]
+    name: tuple[Any, ...] = ()
+    if not named:
+        name = (op, *lying(views))
+        model = _models.get(name)
+        if model is not None:
+            # What was found holds wherever elements begin, if they are aligned.
+            for x, view in zip(operands, views, strict=True):
+                if type(view) is View and not _is_aligned(x, view):
+                    return None
+            return moved(model, views_of(views))
     for x, view in zip(operands, views, strict=True):
         if type(view) is not View:
             continue
@@ -92,7 +106,7 @@ def worked_out(
             return None
         if layout.plain and dtype.kind != "c":  # contiguous: the one loop that is meant
             continue
-        if not layout.plain and x._host is not None and not x._host.flags.aligned:
+        if not _is_aligned(x, view):
             return None
         if is_choosy(op, dtype, layout.shape, layout.strides):
             return None
@@ -100,7 +114,16 @@ def worked_out(
     form = form_of(op, kinds)
     if op is POWER and form.signature.inputs[1].kind == "i":
         return None  # the loop may raise: an exponent below zero
+    if not named:
+        if len(_models) > 1 << 14:
+            _models.clear()
+        _models[name] = form
     return form
+
+
+def _is_aligned(x: Any, view: View) -> bool:
+    """Whether an array of the host begins where its dtype asks for."""
+    return view[0].plain or x._host is None or x._host.flags.aligned
 
 
 def _kind(kind: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..config import current
 from ..dtypes import DType
+from ..layout import view_host
 from ..lazy import errstate, execute
 from ..lazy.callers import user_place
 from ..lazy.graph import value_of
@@ -18,7 +19,7 @@ from ..ops import elementwise as ops
 from ..ops.reduction import ALL, ANY, PROD, SUM
 from ..ops.spec import Op, Signature
 from . import calls
-from .state import ArrayState, showing
+from .state import ArrayState, of_host, showing
 from .whole import method
 
 __all__ = [
@@ -152,7 +153,11 @@ def fused(
         if op is PROD and dtype.kind == "c":  # and with 1, times which infinity is NaN
             return calls.elementwise(cls, ops.MULTIPLY, (result, 1))
         return result
-    value = x._read()[0]
+    binding = x._binding
+    if binding is None or x._view is None:
+        x._read()
+        binding = x._bind()
+    shown = value = binding.value
     view = seen = x._view
     assert view is not None and seen is not None
     if dtype != view[1]:
@@ -160,16 +165,18 @@ def fused(
         (value,) = record(ops.CAST, (x._read(),), x._device, 0, signature)
         view = value.view
     place = user_place()
-    shown = x._bind().value
-    binding = shown.binding
+    held = shown.binding
     if temporary and shown.expr is not None:
         shown.binding = None
     try:
         ending = (op, axes, seen)
         buffer, reduced = execute.reduce(value, view, ending, x._device, mask, place)
     finally:
-        shown.binding = binding
+        shown.binding = held
     view = reduced.kept if keep else reduced.dropped
+    if buffer._valid is None and not x._device.is_named:
+        assert buffer.root is not None  # on the host, and nowhere else
+        return of_host(cls, view_host(buffer.root, *view), x._device)
     return showing(cls, value_of(view, x._device, None, 0, buffer))
 
 

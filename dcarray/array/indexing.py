@@ -189,7 +189,11 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
             if isinstance(value, ArrayState):
                 other = value
                 stored = other._host
-                if stored is not None and other._device is x._device:
+                if other._device is not x._device:
+                    stored = None
+                elif stored is None:
+                    stored = settled(other)  # the result of a reduction, say
+                if stored is not None:
                     # Looking for the same memory takes as long as copying 4096 items.
                     same = simple and (
                         stored.size > 4096 and other._binding is x._binding
@@ -197,7 +201,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
                     if not same or not _is_same_memory(host[place], stored):
                         writable(x)[place] = stored
                     return
-                if stored is None and simple and stored_on_host(x, key, other):
+                if simple and stored_on_host(x, key, other):
                     return
     if not is_writeable(x):
         raise ValueError("assignment destination is read-only")

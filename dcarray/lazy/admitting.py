@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..dtypes import DType
-from ..layout import AxisMap, Layout, Shape, axis_map
+from ..layout import Layout, Shape
 from ..ops.program import Inner
 from ..ops.spec import Op
+from .axis_maps import AxisMap, axis_map
 from .counting import more_than
 from .graph import Expr, Read, State, Value, pending_readers
 

@@ -1,4 +1,5 @@
-"""Groups that were met before but for where their arrays lie, on a named device.
+"""Groups that were met before but for where their arrays lie: on a named device, or
+where the host is all there is.
 
 A loop over the elements or the rows of an array meets another place at each step.  What
 its group is made of was seen before: the program is the same, and where things lie is
@@ -20,6 +21,7 @@ from .compiled import executable_for
 from .found import Found, found_of
 from .fuse import fastest
 from .graph import Form, State, Value, View
+from .host_anywhere import HostAnywhere
 from .places import Ending, reduced_of
 from .plans import Plan, Template, placed, sole
 from .ready import Anywhere
@@ -54,6 +56,8 @@ _kins: dict[tuple[Any, ...], Kin] = {}
 
 def _kin_of(form: Form) -> Kin:
     kin: Kin | None = form.kin
+    if kin is None and form.model is not None:
+        kin = form.kin = _kin_of(form.model)
     if kin is None:
         key = (*form.kind, form.inner, form.inner_axis is None, form.fits)
         kin = _kins.get(key)
@@ -100,7 +104,7 @@ class Likeness:
 
 
 def keep(op: Any, plan: Plan, values: Sequence[Value]) -> None:
-    """Remember what a group on a named device is made of, wherever it lies.
+    """Remember what a group is made of, wherever it lies.
 
     ``op`` is a reduction at its end.
     """
@@ -288,7 +292,7 @@ def _is_frequent(last: Any, first: Any, middle: Any) -> bool:
 
 def _is_ready(template: Template, root: Value) -> bool:
     """Whether the device launches a program anywhere."""
-    label = root.device.label
+    label = root.device.label if root.device.is_named else "cpu"
     if label in template.ready:
         return True
     try:
@@ -296,6 +300,9 @@ def _is_ready(template: Template, root: Value) -> bool:
         executable, _ = executable_for(backend, template.program)
     except Exception:
         return False  # the long way finds out what is wrong
+    if label == "cpu":
+        template.ready[label] = HostAnywhere(backend, executable)
+        return True
     if not hasattr(backend, "prepare") or not hasattr(executable, "start"):
         return False
     template.ready[label] = Anywhere(backend, executable)

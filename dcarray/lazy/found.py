@@ -28,10 +28,21 @@ class Found:
         All that is computed, stored or not.
     raised : tuple or None
         What `errstate.warn` has to say of the run, on the host.
+    accumulator : Accumulator or None
+        Where the result of a reduction goes, while it runs.
     """
 
-    __slots__ = ("leaves", "plan", "raised", "scalars", "stored", "values")
+    __slots__ = (
+        "accumulator",
+        "leaves",
+        "plan",
+        "raised",
+        "scalars",
+        "stored",
+        "values",
+    )
 
+    accumulator: Any
     plan: Plan
     raised: tuple[Any, Any] | None
     leaves: Sequence[Value]
@@ -80,5 +91,5 @@ def found_of(
     found.scalars = scalars
     found.stored = stored
     found.values = values
-    found.raised = None
+    found.raised = found.accumulator = None
     return found

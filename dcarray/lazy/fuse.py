@@ -14,11 +14,12 @@ from typing import Any
 
 from ..config import current
 from ..dtypes import DType
-from ..layout import Layout, Shape, Strides, axis_map, broadcast_strides
+from ..layout import Layout, Shape, Strides, broadcast_strides
 from ..ops.elementwise import CAST, IMAG, REAL
 from ..ops.program import Inner, Node, Program, Reduction
 from ..ops.spec import Op
 from .admitting import Builder, can_inline, goes_along, whole
+from .axis_maps import axis_map
 from .callers import Place, line_of
 from .graph import Expr, Read, State, Value, pending_readers
 

@@ -28,6 +28,7 @@ cdef class Form:
     cdef public tuple arrays, fits, inputs, number, outputs
     cdef public list patterns
     cdef public bint plain
+    cdef public Form model
 
 # Long chains die one by one without deep calls: a tuple is between an expression and the
 # values that it reads, and tuples see to that.

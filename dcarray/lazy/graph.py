@@ -249,6 +249,8 @@ class Form:
         ``shape``.
     device : Device or None
         A named device that is known to have the results' dtypes.
+    model : Form or None
+        The one of which it is a copy for operands that begin elsewhere, see `models`.
     kin : Kin or None
         What it shares with others that lie elsewhere, see `alike`.
     plan : Plan or None
@@ -267,6 +269,7 @@ class Form:
         "inner_axis",
         "inputs",
         "kin",
+        "model",
         "number",
         "op",
         "outputs",
@@ -301,6 +304,7 @@ class Form:
         self.outputs = outputs
         self.plain = plain
         self.device: Device | None = None
+        self.model: Form | None = None
         self.plan: Any = None
         self.kin: Any = None
         self.patterns: list[Any] | None = None

@@ -16,6 +16,7 @@ from .company import is_part, next_along
 from .found import Found, found_of
 from .fuse import outlives
 from .graph import Form, State, Value, View
+from .host_ready import is_host_alone
 from .places import Ending
 from .plans import MOST, Plan, planned
 
@@ -58,7 +59,8 @@ def find(
         found = matched(expr.form, root, ending or into, ending is None)
         if found is not None:
             return found
-    if root.device.is_named:
+    anywhere = root.device.is_named or is_host_alone(root.device)
+    if anywhere:
         if expr is None:
             if ending is not None and (ending, view, ()) not in _plans:
                 found = reduction_of(root, view, ending)
@@ -205,7 +207,7 @@ def find(
             form.plan = plan
     if expr is not None and len(outputs) == (ending is None):
         remember(ending or into, plan, leaves, scalars, values)
-        if root.device.is_named:
+        if anywhere:
             keep(None if ending is None else ending[0], plan, values)
     return found_of(plan, leaves, scalars, outputs, values)
 

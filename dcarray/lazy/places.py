@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..backends.base import Backend, Memory
 from ..backends.buffer import Buffer
@@ -96,12 +96,14 @@ class Reduced:
 MOST = 1 << 12
 """Reductions that are remembered."""
 
-_reduced: dict[tuple[View, tuple[int, ...], View], Reduced] = {}
+_reduced: dict[tuple[Any, ...], Reduced] = {}
 
 
 def reduced_of(view: View, ending: Ending) -> Reduced:
     """Where a reduction goes: the same object for operands that lie alike."""
-    key = (view, ending[1], ending[2])
+    layout, dtype = view
+    seen = ending[2][0]
+    key = (layout.shape, layout.strides, dtype, dtype.num, ending[1], seen.strides)
     found = _reduced.get(key)
     if found is None:
         if len(_reduced) >= MOST:

@@ -3,8 +3,14 @@ cimport cython
 from .. cimport native
 from .graph cimport Expr, Form, Value, expr_of, value_of
 from .locking cimport Lock
+from .models cimport lying, moved, views_of
 
 
+@cython.locals(key=tuple)
+cpdef Form form_of(op, kinds, signature=*, order=*)
+
+@cython.locals(name=tuple, model=Form)
+cdef Form _form_like(op, kinds, signature, order)
 
 @cython.locals(given=list, dtypes=tuple, place=Py_ssize_t)
 cpdef tuple converted(Form form, sources)
@@ -21,6 +27,8 @@ cpdef Value written_one(Form form, tuple sources, device, int errstate, tuple pl
     source=Expr, readers=list, count=Py_ssize_t, index=Py_ssize_t,
 )
 cdef _link(Expr expr, tuple results)
+
+cdef dict _forms, _models
 
 cdef long long _serial
 

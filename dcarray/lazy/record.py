@@ -44,6 +44,7 @@ from .graph import (
     lock,
     value_of,
 )
+from .models import lying, moved, views_of
 
 __all__ = [
     "as_scalar",
@@ -61,6 +62,9 @@ _SCALAR = Inner.SCALAR
 
 _forms: dict[tuple[Any, ...], Form] = {}
 """By operation, signature if it was asked for, and the operands' views and types."""
+
+_models: dict[tuple[Any, ...], Form] = {}
+"""The same, wherever the operands begin."""
 
 
 def record(
@@ -126,8 +130,22 @@ def form_of(
     if found is None:
         if len(_forms) > 1 << 16:
             _forms.clear()
-        found = _forms[key] = _form(op, kinds, signature, order)
+        found = _forms[key] = _form_like(op, kinds, signature, order)
     return found
+
+
+def _form_like(
+    op: Op, kinds: Sequence[Any], signature: Signature | None, order: str | None
+) -> Form:
+    """A copy of the form of operands that lie alike but for where they begin."""
+    name = (op, signature, order, *lying(kinds))
+    model = _models.get(name)
+    if model is not None:
+        return moved(model, views_of(kinds))
+    if len(_models) > 1 << 14:
+        _models.clear()
+    model = _models[name] = _form(op, kinds, signature, order)
+    return model
 
 
 def _form(
@@ -170,7 +188,7 @@ def _form(
         op,
         signature,
         shape,
-        tuple([x if type(x) is View else None for x in kinds]),
+        views_of(kinds),
         tuple(inner),
         axis,
         tuple(views),

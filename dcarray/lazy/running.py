@@ -123,6 +123,7 @@ def run(
     if known[0] is not settings:
         known = _known = (settings, bool(settings.validate))
     if ready is not None and not collectors and not known[1]:
+        found.accumulator = accumulator
         try:
             buffers = ready.run(found, into)
         except Exception as error:

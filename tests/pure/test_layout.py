@@ -13,7 +13,6 @@ from hypothesis import given, settings, strategies as st
 from dcarray.layout import (
     Layout,
     address_of,
-    axis_map,
     broadcast_shapes,
     broadcast_strides,
     copied_strides,
@@ -25,6 +24,7 @@ from dcarray.layout import (
     result_strides,
     view_host,
 )
+from dcarray.lazy.axis_maps import axis_map
 
 lengths = st.integers(0, 4)
 shapes = st.lists(lengths, max_size=4).map(tuple)

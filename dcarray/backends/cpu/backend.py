@@ -15,7 +15,9 @@ from ..base import DeviceProperties, Raised, Rates
 from ..pool import Pool
 from ..recording import Entry
 from . import memory
+from .engine import data_address
 from .execute import Executable
+from .folded import Folded
 from .prepared import Prepared, prepared
 from .reductions import launch_reduction, reduce
 
@@ -92,17 +94,31 @@ class CpuBackend:
         """
         if reduced is None:
             return executable.run(shape, inputs, scalars, outputs, watch)
+        operands = (*inputs, *outputs)
         return launch_reduction(
             executable,
             self.pool,
             shape,
-            inputs,
+            tuple([array.strides for array in operands]),
+            [data_address(array) for array in operands],
+            lambda: (inputs, outputs),
             scalars,
-            outputs,
             reduced,
             order,
             watch,
         )
+
+    def folded(
+        self,
+        executable: Executable,
+        shape: tuple[int, ...],
+        strides: tuple[tuple[int, ...], ...],
+        reduced: HostArray,
+        order: tuple[int, ...],
+    ) -> Folded:
+        """A launch that ends in a reduction and will come again, for inputs and outputs
+        that lie so, and results that lie as ``reduced`` does."""
+        return Folded(self.pool, executable, shape, strides, reduced, order)
 
     def prepared(
         self,

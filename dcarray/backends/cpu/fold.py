@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,16 +20,25 @@ from ...render.llvm_elementary import ELEMENTARY
 from ...render.plan import Start
 from .engine import data_address
 from .execute import Executable, is_narrow
-from .geometry import Geometry, geometry_of, view_through
+from .geometry import Geometry, view_through
 from .interpreter import Recorder, watching
 from .launch import Bound, block_edges
 from .pairwise import branches, join_branches
 from .rules import has_minus_zero, identity_of, is_any_order, is_doubtful, is_pairwise
 from .same_loops import sums_agree
 from .team import drive_all
-from .threads import available_threads, cut
+from .threads import available_threads
+from .walks import (
+    all_done,
+    as_walked,
+    extended,
+    is_dense,
+    last_joined,
+    slices_of,
+    walk_of,
+)
 
-__all__ = ["as_walked", "fold_inside", "walk_of"]
+__all__ = ["Rows", "Runs", "fold_inside", "fold_of"]
 
 HostArray = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -53,80 +62,63 @@ def fold_inside(
     executable: Executable,
     ufunc: np.ufunc,
     shape: Shape,
-    inputs: Sequence[HostArray],
+    strides: tuple[Shape, ...],
+    addresses: Sequence[int],
+    arrays: Callable[[], tuple[Sequence[HostArray], Sequence[HostArray]]],
     scalars: Sequence[Any],
-    outputs: Sequence[HostArray],
     reduced: HostArray,
     order: Shape,
     watch: int,
     recorder: Recorder,
 ) -> bool:
     """Reduce the slot of a program's reduction, and store its outputs on the way; see
-    `Backend.launch`.
+    `launch_reduction`.
 
     Returns False if that is not possible, or if a flag has to be named.
     """
     if current().engine != "auto":
         return False
     threads = available_threads()
-    operands = (*inputs, *outputs)
-    strides = tuple([array.strides for array in operands])
+    fold = fold_of(executable, ufunc, shape, strides, reduced, order, threads)
+    count = len(executable.program.leaves)
+    if fold is None or not executable.aligned(addresses[:count]):
+        return False
+    if len(addresses) > count and not set(addresses[count:]).isdisjoint(
+        addresses[:count]
+    ):
+        return False  # what is stored cannot be computed again
+    return bool(fold.launch([*addresses], scalars, reduced, watch, recorder, arrays))
+
+
+def fold_of(
+    executable: Executable,
+    ufunc: np.ufunc,
+    shape: Shape,
+    strides: tuple[Shape, ...],
+    reduced: HostArray,
+    order: Shape,
+    threads: int,
+) -> Runs | Rows | None:
+    """How operands that lie so are reduced into a result that lies as one does; None if
+    that is not possible."""
     key = (shape, strides, reduced.shape, reduced.strides, order, threads)
+    fold: Runs | Rows | None
     try:
         fold = executable.folds[key]
     except KeyError:
         walk = walk_of(shape, strides, reduced.shape, reduced.strides, order)
         fold = None if walk is None else _prepare(executable, ufunc, walk, threads)
+        if isinstance(fold, Rows) and is_dense(fold.walk, reduced):
+            fold = replace(fold, dense=True)
         if len(executable.folds) > 1024:
             executable.folds.clear()
         executable.folds[key] = fold
-    if fold is None:
-        return False
-    addresses = [data_address(operand) for operand in operands]
-    for address, operand in zip(addresses, operands, strict=True):
-        if address % operand.dtype.alignment:
-            return False
-    if outputs and not set(addresses[len(inputs) :]).isdisjoint(
-        addresses[: len(inputs)]
-    ):
-        return False  # what is stored cannot be computed again
-    target = as_walked(fold.walk, reduced)
-    assert executable.program.reduction is not None
-    slot = executable.program.reduction.slot
-    source = inputs[slot] if slot < len(inputs) else None
-    return bool(fold.launch(addresses, scalars, target, watch, recorder, source))
-
-
-def walk_of(
-    shape: Shape,
-    strides: tuple[Shape, ...],
-    kept: Shape,
-    target: Shape,
-    order: Shape,
-) -> Geometry | None:
-    """The walk over the leaves, in the order of the array that NumPy would make.
-
-    ``kept`` and ``target`` are shape and strides of the result.
-    """
-    marks = tuple([a != b for a, b in zip(shape, kept, strict=True)])
-    row = tuple([0 if m else s for m, s in zip(marks, target, strict=True)])
-    geometry = geometry_of(shape, (*strides, order, row), order, marks)
-    if any(geometry.flips) or min(geometry.strides[-2]) <= 0:
-        return None
-    return geometry.without_last(2)
-
-
-def as_walked(walk: Geometry, target: HostArray) -> HostArray:
-    """The result as the walk sees it, with length 1 along reduced axes."""
-    kept = [1 if m else n for n, m in zip(walk.shape, walk.reduced, strict=True)]
-    dropped = [axis for axis in range(target.ndim) if axis not in walk.axes]
-    view = target.transpose(*dropped, *walk.axes)
-    return view.reshape(kept, copy=False)
+    return fold
 
 
 def _prepare(
     executable: Executable, ufunc: np.ufunc, walk: Geometry, threads: int
-) -> _Runs | _Rows | None:
+) -> Runs | Rows | None:
     marks = walk.reduced
     if marks[-1] and not any(marks[:-1]):
         return _runs(executable, ufunc, walk, threads)
@@ -135,40 +127,9 @@ def _prepare(
     return None
 
 
-def _extended(walk: Geometry, shape: Shape, rows: list[Shape], last: Shape) -> Geometry:
-    """A walk of this shape over the leaves and the result."""
-    strides = (*rows, last)
-    none = (0,) * len(strides)
-    return Geometry(shape, strides, none, (False,) * len(shape), (), ())
-
-
-def _joined(walk: Geometry) -> tuple[Shape, list[Shape]] | None:
-    """The last two axes as one, if all leaves allow it."""
-    if len(walk.shape) < 2:
-        return None
-    length = walk.shape[-1]
-    if any(row[-2] != length * row[-1] for row in walk.strides):
-        return None
-    shape = (*walk.shape[:-2], walk.shape[-2] * length)
-    return shape, [(*row[:-2], row[-1]) for row in walk.strides]
-
-
-def _slices(
-    executable: Executable, walk: Geometry, groups: int, each: int, threads: int
-) -> array[int]:
-    """``groups`` times ``each`` blocks, split so that a group stays on one thread."""
-    operations = len(executable.program.nodes) + 1
-    pieces = cut(groups, math.prod(walk.shape), operations, threads)
-    return array("q", [0, *(piece.stop * each for piece in pieces)])
-
-
-def _all_done(reached: Sequence[int], slices: array[int]) -> bool:
-    return all(a == b for a, b in zip(reached, slices[1:], strict=True))
-
-
 # ------------------------------------------------------------- inner axis reduced
 @dataclass(frozen=True, slots=True)
-class _Runs:
+class Runs:
     """Partial results of each run, and how they are joined."""
 
     walk: Geometry
@@ -176,6 +137,7 @@ class _Runs:
     bound: Bound
     slices: array[int]
     dtype: np.dtype[Any]
+    slot: int
     parts: Shape
     used: int
     pairwise: bool
@@ -185,16 +147,16 @@ class _Runs:
         self,
         addresses: list[int],
         scalars: Sequence[Any],
-        target: HostArray,
+        reduced: HostArray,
         watch: int,
         recorder: Recorder,
-        source: HostArray | None = None,
+        arrays: Callable[[], tuple[Sequence[HostArray], Sequence[HostArray]]],
     ) -> bool:
         parts = np.empty(self.parts, self.dtype)
         addresses.append(data_address(parts))
         frame = self.bound.frame(addresses, scalars, watch)
         reached = drive_all(self.bound, frame, self.slices, self.threads)
-        if not _all_done(reached, self.slices):
+        if not all_done(reached, self.slices):
             return False
         if self.used:  # short runs: the last block may have been shorter
             parts = parts[..., : self.used, np.newaxis]
@@ -205,8 +167,14 @@ class _Runs:
             # NumPy, too, begins with the identity where there is one: 0 + -0 is 0.
             result = self.ufunc.reduce(parts, axis=-1, dtype=self.dtype)
         doubtful = divided and is_doubtful(self.ufunc, result)
-        if doubtful and (source is None or self._has_minus_zero(source, parts)):
-            return False
+        if doubtful:
+            inputs, _ = arrays()
+            # What is computed on the way is not there to be looked at.
+            if self.slot >= len(inputs) or self._has_minus_zero(
+                inputs[self.slot], parts
+            ):
+                return False
+        target = as_walked(self.walk, reduced)
         np.copyto(target, result.reshape(target.shape))
         return True
 
@@ -223,7 +191,7 @@ class _Runs:
 
 def _runs(
     executable: Executable, ufunc: np.ufunc, walk: Geometry, threads: int
-) -> _Runs | None:
+) -> Runs | None:
     reduction = executable.program.reduction
     assert reduction is not None
     dtype = reduction.dtype
@@ -238,17 +206,17 @@ def _runs(
     *outer, length = walk.shape
     size = dtype.itemsize
     zeros = (0,) * len(walk.shape)
-    whole = _extended(walk, walk.shape, list(walk.strides), zeros)
+    whole = extended(walk, walk.shape, list(walk.strides), zeros)
     block = executable.fold_block(ufunc, whole, start)
     if block == 0:
         return None
-    joined = _joined(walk)
+    joined = last_joined(walk)
     if joined is not None and length <= block // 2:
         shape, rows = joined
         per = block // length
         edges = array("q", [*range(0, shape[-1], per * length), shape[-1]])
         along = len(edges) - 1
-        merged = _extended(walk, shape, rows, zeros[1:])
+        merged = extended(walk, shape, rows, zeros[1:])
         bound = executable.bind_fold(
             ufunc, merged, start, edges, per * size, length, size
         )
@@ -279,8 +247,19 @@ def _runs(
         groups = math.prod(parts)
     if bound is None:
         return None
-    slices = _slices(executable, walk, groups, 1, threads)
-    return _Runs(walk, ufunc, bound, slices, dtype, parts, used, pairwise, threads)
+    slices = slices_of(executable, walk, groups, 1, threads)
+    return Runs(
+        walk,
+        ufunc,
+        bound,
+        slices,
+        dtype,
+        reduction.slot,
+        parts,
+        used,
+        pairwise,
+        threads,
+    )
 
 
 # ------------------------------------------------------------- outer axis reduced
@@ -294,42 +273,50 @@ class _Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
-    """The result itself is what rows are combined into."""
+class Rows:
+    """The result itself is what rows are combined into; ``dense`` says that it lies as
+    they come."""
 
     walk: Geometry
     pieces: tuple[_Columns, ...]
     identity: Any
     dtype: np.dtype[Any]
     threads: int
+    dense: bool = False
+
+    @property
+    def kept(self) -> Shape:
+        """Lengths of the axes that are not reduced."""
+        pairs = zip(self.walk.shape, self.walk.reduced, strict=True)
+        return tuple([length for length, reduced in pairs if not reduced])
 
     def launch(
         self,
         addresses: list[int],
         scalars: Sequence[Any],
-        target: HostArray,
+        reduced: HostArray,
         watch: int,
         recorder: Recorder,
-        source: HostArray | None = None,
+        arrays: Callable[[], tuple[Sequence[HostArray], Sequence[HostArray]]],
     ) -> bool:
-        kept = [
-            n for n, m in zip(self.walk.shape, self.walk.reduced, strict=True) if not m
-        ]
-        result = np.full(kept, self.identity, self.dtype)
+        result = reduced if self.dense else np.empty(self.kept, self.dtype)
+        result.fill(self.identity)
         addresses.append(data_address(result))
         for piece in self.pieces:
             moved = [a + skip for a, skip in zip(addresses, piece.skips, strict=True)]
             frame = piece.bound.frame(moved, scalars, watch)
             reached = drive_all(piece.bound, frame, piece.slices, self.threads)
-            if not _all_done(reached, piece.slices):
+            if not all_done(reached, piece.slices):
                 return False
-        np.copyto(target, result.reshape(target.shape))
+        if not self.dense:
+            target = as_walked(self.walk, reduced)
+            np.copyto(target, result.reshape(target.shape))
         return True
 
 
 def _rows(
     executable: Executable, ufunc: np.ufunc, walk: Geometry, threads: int
-) -> _Rows | None:
+) -> Rows | None:
     reduction = executable.program.reduction
     assert reduction is not None
     dtype = reduction.dtype
@@ -344,7 +331,7 @@ def _rows(
     for number in [length, *reversed(outer[1:])][: len(outer)]:
         steps.append(steps[-1] * number)
     kept = (*reversed(steps[1:]), *(0,) * (len(above) - len(outer)))
-    whole = _extended(walk, walk.shape, list(walk.strides), (*kept, 0, size))
+    whole = extended(walk, walk.shape, list(walk.strides), (*kept, 0, size))
     # Few columns leave no room for vectors, without which a long body is slow.
     several = length >= SEVERAL or not _has_long_body(executable)
     if several and executable.fold_block(ufunc, whole, "columns"):
@@ -354,19 +341,19 @@ def _rows(
     block = executable.fold_block(ufunc, whole, "rows")
     if block == 0:
         return None
-    joined = _joined(walk)
+    joined = last_joined(walk)
     if joined is not None and length <= block // 2:
         shape, leaves = joined
         per = block // length
         edges = array("q", [*range(0, shape[-1], per * length), shape[-1]])
-        merged = _extended(walk, shape, leaves, (*kept, 0))
+        merged = extended(walk, shape, leaves, (*kept, 0))
         bound = executable.bind_fold(ufunc, merged, "rows", edges, 0, length, 0)
         if bound is None:
             return None
         each = (len(edges) - 1) * times
-        slices = _slices(executable, walk, groups, each, threads)
+        slices = slices_of(executable, walk, groups, each, threads)
         only = _Columns(bound, slices, (0,) * (len(leaves) + 1))
-        return _Rows(walk, (only,), identity, dtype, threads)
+        return Rows(walk, (only,), identity, dtype, threads)
     if is_narrow(walk) and executable.fold_block(ufunc, whole, "rows", True):
         per = max(1, executable.fold_block(ufunc, whole, "rows", True) // length)
         edges = block_edges(rows, per)
@@ -374,9 +361,9 @@ def _rows(
         if bound is None:
             return None
         each = (len(edges) - 1) * times
-        slices = _slices(executable, walk, groups, each, threads)
+        slices = slices_of(executable, walk, groups, each, threads)
         only = _Columns(bound, slices, (0,) * (len(walk.strides) + 1))
-        return _Rows(walk, (only,), identity, dtype, threads)
+        return Rows(walk, (only,), identity, dtype, threads)
     width = min(block, length)
     if length > NARROW:
         width = min(width, max(NARROW // 2, -(-length // (4 * threads * 64)) * 64))
@@ -396,7 +383,7 @@ def _pieces(
     width: int,
     kind: Literal["rows", "columns"],
     threads: int,
-) -> _Rows | None:
+) -> Rows | None:
     """Columns of the result in pieces that threads share.
 
     ``kept`` are the strides of the result along the axes before the last two.
@@ -418,7 +405,7 @@ def _pieces(
             (*row[:place], columns * row[-1], *row[place:]) for row in walk.strides
         ]
         last = (*kept[:place], columns * size, *kept[place:], 0, size)
-        part = _extended(walk, shape, leaves, last)
+        part = extended(walk, shape, leaves, last)
         each, edges = times * rows, array("q", (0, columns))
         if kind == "columns":
             each, edges = times, array("q", (0, rows))
@@ -426,7 +413,7 @@ def _pieces(
         if bound is None:
             return None
         groups = math.prod(above[:place]) * count
-        slices = _slices(executable, walk, groups, each, threads)
+        slices = slices_of(executable, walk, groups, each, threads)
         skips = (*(first * row[-1] for row in walk.strides), first * size)
         pieces.append(_Columns(bound, slices, skips))
-    return _Rows(walk, tuple(pieces), identity_of(ufunc, dtype), dtype, threads)
+    return Rows(walk, tuple(pieces), identity_of(ufunc, dtype), dtype, threads)

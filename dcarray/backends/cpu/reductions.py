@@ -31,7 +31,7 @@ from .rules import (
 )
 from .threads import available_threads, run_slices
 
-__all__ = ["launch_reduction", "reduce"]
+__all__ = ["folds_inside", "launch_reduction", "reduce", "stored_reduction"]
 
 HostArray = np.ndarray[Any, Any]
 
@@ -56,57 +56,91 @@ def reduced_axes(shape: tuple[int, ...], target: HostArray) -> tuple[int, ...]:
 
 
 # -------------------------------------------------------------------- with a prologue
+Arrays = Callable[[], tuple[Sequence[HostArray], Sequence[HostArray]]]
+"""Gives inputs and outputs as arrays."""
+
+
 def launch_reduction(
     executable: Executable,
     pool: Pool,
     shape: tuple[int, ...],
-    inputs: Sequence[HostArray],
+    strides: tuple[tuple[int, ...], ...],
+    addresses: list[int],
+    arrays: Arrays,
     scalars: Sequence[Any],
-    outputs: Sequence[HostArray],
     reduced: HostArray,
     order: tuple[int, ...] | None,
     watch: int,
 ) -> Sequence[Raised]:
     """Run a program that ends in a reduction; see `Backend.launch`.
 
-    The operand is not stored where `fold_inside` can do without.
+    The operand is not stored where `fold_inside` can do without.  ``strides`` and
+    ``addresses`` are those of inputs and outputs.
     """
-    program = executable.program
-    reduction = program.reduction
-    assert reduction is not None
-    ufunc = reduction_ufunc(reduction.op)
-    recorder = Recorder()
-    recorder.node = len(program.nodes)
-    slot = reduction.slot
-    raised: Sequence[Raised] = ()
-    stored = slot < len(inputs) and not outputs
-    seen = 0 if stored and ufunc in _SILENT else watch
-    if (
-        ufunc is not None
-        and order is not None
-        and 0 not in shape
-        and not (stored and inputs[slot].size < THREADED)
-    ):
+    ufunc, is_silent = folds_inside(executable, shape, order)
+    if ufunc is not None and order is not None:
+        recorder = Recorder()
+        recorder.node = len(executable.program.nodes)
         if fold_inside(
             executable,
             ufunc,
             shape,
-            inputs,
+            strides,
+            addresses,
+            arrays,
             scalars,
-            outputs,
             reduced,
             order,
-            seen,
+            0 if is_silent else watch,
             recorder,
         ):
             return merged([recorder.found])
-        recorder.found.clear()
-    if stored:
-        source = inputs[slot]
+    return stored_reduction(
+        executable, pool, shape, arrays, scalars, reduced, order, watch
+    )
+
+
+def folds_inside(
+    executable: Executable,
+    shape: tuple[int, ...],
+    order: tuple[int, ...] | None,
+) -> tuple[np.ufunc | None, bool]:
+    """The ufunc whose ``reduce`` may be part of the kernel, if there is one; and
+    whether its flags are no matter."""
+    program = executable.program
+    assert program.reduction is not None
+    ufunc = reduction_ufunc(program.reduction.op)
+    stored = program.reduction.slot < len(program.leaves) and not program.outputs
+    if order is None or 0 in shape or (stored and math.prod(shape) < THREADED):
+        return None, False
+    return ufunc, stored and ufunc in _SILENT
+
+
+def stored_reduction(
+    executable: Executable,
+    pool: Pool,
+    shape: tuple[int, ...],
+    arrays: Arrays,
+    scalars: Sequence[Any],
+    reduced: HostArray,
+    order: tuple[int, ...] | None,
+    watch: int,
+) -> Sequence[Raised]:
+    """The same, with the operand in memory."""
+    program = executable.program
+    reduction = program.reduction
+    assert reduction is not None
+    recorder = Recorder()
+    recorder.node = len(program.nodes)
+    inputs, outputs = arrays()
+    raised: Sequence[Raised] = ()
+    if reduction.slot < len(inputs) and not outputs:
+        source = inputs[reduction.slot]
     else:
         source, raised = _stored(
             executable, pool, shape, inputs, scalars, outputs, order, watch
         )
+    ufunc = reduction_ufunc(reduction.op)
     axes = reduced_axes(shape, reduced)
     with watching(watch, recorder):
         if ufunc is not None:
