@@ -36,6 +36,30 @@ cdef extern from *:
         return made;
     }
 
+    /* As the documentation of native.py has it. */
+    static CYTHON_UNUSED void dc_take_operators(PyObject* cls, PyObject* base) {
+        PyTypeObject *ours = (PyTypeObject*)cls, *theirs = (PyTypeObject*)base;
+        if (ours->tp_as_number != NULL && theirs->tp_as_number != NULL) {
+            PyNumberMethods *to = ours->tp_as_number, *from = theirs->tp_as_number;
+    #define DC_TAKE(name) if (from->name != NULL) to->name = from->name
+            DC_TAKE(nb_add); DC_TAKE(nb_subtract); DC_TAKE(nb_multiply);
+            DC_TAKE(nb_remainder); DC_TAKE(nb_divmod); DC_TAKE(nb_power);
+            DC_TAKE(nb_negative); DC_TAKE(nb_positive); DC_TAKE(nb_absolute);
+            DC_TAKE(nb_invert); DC_TAKE(nb_lshift); DC_TAKE(nb_rshift);
+            DC_TAKE(nb_and); DC_TAKE(nb_xor); DC_TAKE(nb_or);
+            DC_TAKE(nb_inplace_add); DC_TAKE(nb_inplace_subtract);
+            DC_TAKE(nb_inplace_multiply); DC_TAKE(nb_inplace_remainder);
+            DC_TAKE(nb_inplace_power); DC_TAKE(nb_inplace_lshift);
+            DC_TAKE(nb_inplace_rshift); DC_TAKE(nb_inplace_and);
+            DC_TAKE(nb_inplace_xor); DC_TAKE(nb_inplace_or);
+            DC_TAKE(nb_floor_divide); DC_TAKE(nb_true_divide);
+            DC_TAKE(nb_inplace_floor_divide); DC_TAKE(nb_inplace_true_divide);
+            DC_TAKE(nb_matrix_multiply); DC_TAKE(nb_inplace_matrix_multiply);
+    #undef DC_TAKE
+        }
+        if (theirs->tp_richcompare != NULL) ours->tp_richcompare = theirs->tp_richcompare;
+    }
+
     /* Adds one to a total; -1 with an exception. */
     static CYTHON_UNUSED int dc_count(PyObject* totals, PyObject* kind) {
         PyObject *before = PyDict_GetItemWithError(totals, kind), *after;
@@ -198,6 +222,7 @@ cdef extern from *:
     object referent "dc_referent" (object reference)
     long long thread "dc_thread" ()
     bint replaced "dc_replaced" (object references, object reference) except -1
+    void take_operators "dc_take_operators" (object cls, object base)
     object setting "dc_setting" (object variable, object otherwise)
     int launch "dc_launch" (
         unsigned long long entry, unsigned long long function, object sizes,

@@ -26,6 +26,7 @@ __all__ = [
     "referent",
     "replaced",
     "setting",
+    "take_operators",
     "thread",
 ]
 
@@ -46,6 +47,12 @@ def new(base: Any, cls: type[T]) -> T:
     """An object of a class, made as its base makes those of its own."""
     made: T = base.__new__(cls)
     return made
+
+
+def take_operators(cls: type, base: type) -> None:
+    """Have Python call the operators of a base without a look for them in the class,
+    which must have none of its own.  Never here, where they are functions of Python.
+    """
 
 
 def count(totals: dict[str, int], kind: str) -> None:

@@ -1,5 +1,6 @@
 cimport cython
 
+from .. cimport native_arrays
 from ..config cimport limits
 from .operands cimport spreads, wrap
 from .state cimport ArrayState, of_host, settled, writable
@@ -24,3 +25,5 @@ cdef _at_once_into(ArrayState out, function, list hosts, device, Py_ssize_t limi
 cpdef small(op, ArrayState x, a, Py_ssize_t size, other, Py_ssize_t limit)
 
 cpdef wrapped(ArrayState x, result)
+
+cpdef number_first(ArrayState x, ufunc, number)

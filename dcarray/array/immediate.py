@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .. import native_arrays
 from ..backends.registry import AUTO
 from ..config import limits
 from ..ops.elementwise import POWER
@@ -13,7 +14,15 @@ from ..ops.spec import Op
 from .operands import spreads, wrap
 from .state import ArrayState, of_host, settled, writable
 
-__all__ = ["COMPARISONS", "SCALARS", "at_once", "constant", "small", "wrapped"]
+__all__ = [
+    "COMPARISONS",
+    "SCALARS",
+    "at_once",
+    "constant",
+    "number_first",
+    "small",
+    "wrapped",
+]
 
 Array = TypeVar("Array", bound=ArrayState)
 
@@ -48,7 +57,7 @@ def at_once(
                 host = settled(array)
             if host is None:
                 return None
-            size = host.size
+            size = native_arrays.size_of(host)
             if size >= limit:
                 return None
             if device is not array._device:
@@ -58,7 +67,7 @@ def at_once(
             hosts.append(host)
             count *= size
         elif kind is _ndarray:
-            size = x.size
+            size = native_arrays.size_of(x)
             if size >= limit:
                 return None
             hosts.append(x)
@@ -81,9 +90,9 @@ def at_once(
         return None
     # To unpack them takes longer.
     if len(hosts) == 1:
-        result = function(hosts[0])
+        result = native_arrays.applied_alone(function, function, hosts[0])
     elif len(hosts) == 2:
-        result = function(hosts[0], hosts[1])
+        result = native_arrays.applied(function, function, hosts[0], hosts[1])
     else:
         result = function(*hosts)
     if type(result) is _ndarray:
@@ -194,7 +203,7 @@ def small(op: Op, x: ArrayState, a: Any, size: int, other: Any, limit: int) -> A
         b = other
     else:
         return None
-    length = b.size
+    length = native_arrays.size_of(b)
     if length >= limit:
         return None
     # A number of elements that they cannot exceed needs no look at their axes.
@@ -209,3 +218,13 @@ def wrapped(x: ArrayState, result: Any) -> Any:
     if type(result) is _ndarray:
         return of_host(type(x), result, x._device)
     return wrap(type(x), result, x._device)
+
+
+def number_first(x: ArrayState, ufunc: np.ufunc, number: Any) -> Any:
+    """One of NumPy's numbers and a small array of the host; None for all else."""
+    host = x._host
+    if host is None or type(number) not in SCALARS:
+        return None
+    if native_arrays.size_of(host) >= limits().small:
+        return None
+    return wrapped(x, native_arrays.applied(ufunc, ufunc, number, host))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import native_arrays
 from ..backends.registry import Device, common_device
 from ..config import config, current
 from ..dtypes import is_recordable
@@ -55,7 +56,7 @@ def get_item(x: ArrayState, key: Any) -> Any:
                 if found is not None:
                     return wrap(type(x), host[found], x._device)
         else:
-            result = host[key]
+            result = native_arrays.item_at(host, key)
             if type(result) is _ndarray:
                 return host_sibling(x, result)
             return wrap(type(x), result, x._device)
@@ -183,7 +184,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         if simple or place is not None:
             kind = type(value)
             if kind is int or kind is float or kind is _ndarray or kind in SCALARS:
-                writable(x)[place] = value
+                native_arrays.put(writable(x), place, value)
                 return
             if isinstance(value, ArrayState):
                 other = value
@@ -194,7 +195,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
                         stored.size > 4096 and other._binding is x._binding
                     )
                     if not same or not _is_same_memory(host[place], stored):
-                        writable(x)[place] = stored
+                        native_arrays.put(writable(x), place, stored)
                     return
                 if stored is None and simple and stored_on_host(x, key, other):
                     return

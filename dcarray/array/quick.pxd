@@ -9,7 +9,7 @@ from ..lazy.graph cimport Binding, Expr, Form, Value
 from ..lazy.record cimport converted, scalar_for, written, written_one
 from ..config cimport current
 from .forms cimport element_of, form_on_device
-from .immediate cimport at_once
+from .immediate cimport at_once, number_first
 from .state cimport ArrayState, showing
 
 @cython.locals(

@@ -31,7 +31,7 @@ from .forms import (
     on_hosts,
     worked_out,
 )
-from .immediate import SCALARS, at_once
+from .immediate import SCALARS, at_once, number_first
 from .state import ArrayState, check_dtype, showing
 
 __all__ = [
@@ -275,6 +275,10 @@ def on_ufunc(
     row = BY_UFUNC.get(ufunc) if method == "__call__" else None
     if row is not None:
         cls: Any = type(x)
+        if not keywords and len(operands) == 2 and operands[1] is x:
+            made = number_first(x, ufunc, operands[0])
+            if made is not None:
+                return made
         out: Any = None
         if len(keywords) == 1:
             out = keywords.get("out")

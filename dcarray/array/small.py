@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import native_arrays
 from ..backends.registry import AUTO
 from ..config import limits
 from .fallback import as_arrays
 from .immediate import SCALARS
-from .state import ArrayState, of_host
+from .operands import wrap
+from .state import ArrayState, host_sibling, of_host
 
 __all__ = ["ANY", "LONGEST", "Whole", "arrays_are", "short"]
 
@@ -68,6 +70,7 @@ class Whole:
     """
 
     __slots__ = (
+        "dots",
         "function",
         "integers",
         "makes",
@@ -97,6 +100,7 @@ class Whole:
         self.most = most
         self.integers = integers
         self.makes = makes
+        self.dots = public is np.dot
 
 
 _cls: Any = ArrayState
@@ -118,6 +122,14 @@ def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -
         most = rule.most
     if rule.makes and not force.auto:
         return None
+    if not keywords and arguments and type(arguments[0]) is _cls:
+        made = None
+        if len(arguments) == 1:
+            made = _of_one(rule, arguments[0], most)
+        elif rule.dots and type(arguments[1]) is _cls:
+            made = _of_vectors(rule, arguments[0], arguments[1])
+        if made is not None:
+            return made
     given: list[Any] = []
     hosts = _hosts(rule, arguments, given, most, rule.operands, DEEPEST)
     if hosts is None:
@@ -161,6 +173,39 @@ def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -
     return as_arrays(_cls, result, given, _NOTHING, device)
 
 
+def _of_one(rule: Whole, x: ArrayState, most: int) -> Any:
+    """The same of one array with floating-point elements, if an array comes of it."""
+    host = x._host
+    if host is None or not rule.operands or native_arrays.size_of(host) >= most:
+        return None
+    dtype = host.dtype
+    device = x._device
+    if (dtype is not _float64 and dtype is not _float32) or device.is_named:
+        return None
+    try:
+        result = rule.function(host)
+    except Exception:  # said by the long way, as it has it
+        return None
+    if type(result) is not _ndarray:
+        return None
+    if result is host:
+        return x
+    base = result.base
+    if base is None:
+        return of_host(_cls, result, device) if result.ndim or rule.makes else None
+    return host_sibling(x, result) if base is host or base is host.base else None
+
+
+def _of_vectors(rule: Whole, x: ArrayState, y: ArrayState) -> Any:
+    """The same of `numpy.dot`, for vectors."""
+    a, b = x._host, y._host
+    device = x._device
+    if a is None or b is None or y._device is not device or device.is_named:
+        return None
+    made = native_arrays.dotted(a, b)
+    return made if made is None or limits().numbers else wrap(_cls, made, device)
+
+
 _NOTHING: list[Any] = []
 
 
@@ -184,7 +229,7 @@ def _hosts(
                 host = array._settled()
             if host is None or place >= operands:
                 return None
-            size = host.size
+            size = native_arrays.size_of(host)
             dtype = host.dtype
             if size >= most:
                 return None
