@@ -59,6 +59,9 @@ def __getattr__(name: str) -> Any:
             if public in vars(namespace):
                 space[public] = vars(namespace)[public]
         import_module(f"{__name__}.backends.tuned").adopt()
+        if all(f"{__name__}.{room}" in sys.modules for room in _HIDDEN):
+            # No room is to come, and Python looks faster into a plain module.
+            sys.modules[__name__].__class__ = ModuleType
     if name in space:
         return space[name]
     value = getattr(namespace, name)

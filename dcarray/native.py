@@ -26,6 +26,7 @@ __all__ = [
     "referent",
     "replaced",
     "setting",
+    "take_memory",
     "take_operators",
     "thread",
 ]
@@ -52,6 +53,13 @@ def new(base: Any, cls: type[T]) -> T:
 def take_operators(cls: type, base: type) -> None:
     """Have Python call the operators of a base without a look for them in the class,
     which must have none of its own.  Never here, where they are functions of Python.
+    """
+
+
+def take_memory(cls: type, base: type) -> None:
+    """Have a class that adds no fields to a base make its objects as that does, without
+    Python's tables for collecting cycles, of which its objects must be in none.  Never
+    here.
     """
 
 

@@ -202,6 +202,34 @@ cdef extern from *:
         return (PyObject*)made;
     }
 
+    /* One of NumPy's numbers. */
+    static CYTHON_INLINE PyObject* dc_scalar(char* data, int kind, PyObject* owner) {
+        PyObject* made;
+        if (kind == NPY_DOUBLE) {
+            made = PyDoubleArrType_Type.tp_alloc(&PyDoubleArrType_Type, 0);
+            if (made != NULL) memcpy(&PyArrayScalar_VAL(made, Double), data, sizeof(double));
+            return made;
+        }
+        return PyArray_Scalar(data, dc_dtypes[kind], owner);
+    }
+
+    /* The same of a number: NULL without an exception where NumPy decides. */
+    static CYTHON_INLINE PyObject* dc_applied_to_number(PyObject* ufunc, double number) {
+        PyUFuncGenericFunction loop;
+        int result;
+        void* data;
+        double found = 0.0;
+        char* given[2];
+        npy_intp steps[2] = {sizeof(double), sizeof(double)}, count = 1;
+        loop = dc_loop(ufunc, 1, NPY_DOUBLE, &result, &data);
+        if (loop == NULL || result != NPY_DOUBLE) return NULL;
+        given[0] = (char*)&number; given[1] = (char*)&found;
+        dc_clear();
+        loop(given, &count, steps, data);
+        if (fetestexcept(DC_ERRORS)) return NULL;
+        return dc_scalar((char*)&found, NPY_DOUBLE, NULL);
+    }
+
     static CYTHON_UNUSED PyObject* dc_applied_alone(
         PyObject* ufunc, PyObject* function, PyObject* a
     ) {
@@ -212,6 +240,11 @@ cdef extern from *:
         char* given[2];
         npy_intp steps[2], count;
         if (dc_numpy() < 0) return NULL;
+        if (Py_TYPE(a) == &PyDoubleArrType_Type || PyFloat_CheckExact(a)) {
+            PyObject* found = dc_applied_to_number(ufunc, PyFloat_AS_DOUBLE(a));
+            if (found != NULL || PyErr_Occurred()) return found;
+            return dc_called(function, a, NULL);
+        }
         kind = dc_kind(a);
         if (kind < 0 || PyArray_NDIM(x) == 0 || (count = dc_size_of(a)) == 0)
             return dc_called(function, a, NULL);
@@ -273,17 +306,6 @@ cdef extern from *:
         if (done == NULL) return -1;
         Py_DECREF(done);
         return 0;
-    }
-
-    /* One of NumPy's numbers. */
-    static CYTHON_INLINE PyObject* dc_scalar(char* data, int kind, PyObject* owner) {
-        PyObject* made;
-        if (kind == NPY_DOUBLE) {
-            made = PyDoubleArrType_Type.tp_alloc(&PyDoubleArrType_Type, 0);
-            if (made != NULL) memcpy(&PyArrayScalar_VAL(made, Double), data, sizeof(double));
-            return made;
-        }
-        return PyArray_Scalar(data, dc_dtypes[kind], owner);
     }
 
     /* Whether two vectors of one dtype have a product, and how long they are. */

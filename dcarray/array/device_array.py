@@ -15,7 +15,7 @@ from .fallback import call_numpy, on_host
 from .flags import DeviceFlags
 from .flat import FlatIterator
 from .movement import moved, part
-from .operators import operators_of
+from .operators import lightened
 from .picking import Picking
 from .quick import on_ufunc
 from .state import HostArray
@@ -352,7 +352,7 @@ class DeviceArray(Picking):
 
 
 arrays_are(DeviceArray)
-operators_of(DeviceArray)
+lightened(DeviceArray)
 
 _EXTENSION = 12
 """kDLExtDev: DLPack has no number for this kind of device."""

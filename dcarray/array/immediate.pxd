@@ -19,6 +19,9 @@ cdef _convert(list hosts)
 )
 cpdef at_once(cls, function, tuple operands, out=*)
 
+@cython.locals(array=ArrayState)
+cdef _alone(cls, function, x)
+
 cdef _at_once_into(ArrayState out, function, list hosts, device, Py_ssize_t limit)
 
 @cython.locals(y=ArrayState, length=Py_ssize_t, count=double)

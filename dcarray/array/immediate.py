@@ -43,6 +43,8 @@ def at_once(
 ) -> Any:
     """The shortest way of a function, for small arrays of the host on one label, and
     numbers: one NumPy call, wrapped, or into ``out``.  None for all else."""
+    if len(operands) == 1 and out is None:
+        return _alone(cls, function, operands[0])
     limit = limits().small
     device: Any = None
     hosts: list[Any] = []
@@ -88,16 +90,32 @@ def at_once(
         return None if foreign else wrap(cls, function(*hosts), AUTO)
     if count >= limit and spreads(hosts, limit):
         return None
-    # To unpack them takes longer.
-    if len(hosts) == 1:
-        result = native_arrays.applied_alone(function, function, hosts[0])
-    elif len(hosts) == 2:
+    if len(hosts) == 2:  # to unpack them takes longer
         result = native_arrays.applied(function, function, hosts[0], hosts[1])
     else:
         result = function(*hosts)
     if type(result) is _ndarray:
         return of_host(cls, result, device)
     return wrap(cls, result, device)
+
+
+def _alone(cls: type[Array], function: Any, x: Any) -> Any:
+    """The same of one operand."""
+    kind = type(x)
+    if kind is cls:
+        array = x
+        host = array._host
+        if host is None:
+            host = settled(array)
+        if host is None or native_arrays.size_of(host) >= limits().small:
+            return None
+        result = native_arrays.applied_alone(function, function, host)
+        if type(result) is _ndarray:
+            return of_host(cls, result, array._device)
+        return wrap(cls, result, array._device)
+    if kind is not float and kind is not int and kind not in SCALARS:
+        return None
+    return wrap(cls, native_arrays.applied_alone(function, function, x), AUTO)
 
 
 def _at_once_into(

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import native_arrays
 from ..backends.registry import Device, common_device
-from ..config import config, current
+from ..config import config, current, limits
 from ..dtypes import is_recordable
 from ..layout import Layout, address_of, broadcast_shapes, broadcast_strides
 from ..lazy import execute, placing, route, squares
@@ -59,6 +59,8 @@ def get_item(x: ArrayState, key: Any) -> Any:
             result = native_arrays.item_at(host, key)
             if type(result) is _ndarray:
                 return host_sibling(x, result)
+            if type(result) in SCALARS and limits().numbers:
+                return result
             return wrap(type(x), result, x._device)
     if isinstance(key, ArrayState) and x._device.is_named:
         chosen = masked(x, key)

@@ -76,7 +76,7 @@ from .container import Container
 from .state import ArrayState, writable
 from .ways import Way, compare, forward, in_place, product, reflected, refuses, unary
 
-__all__ = ["Operators", "operators_of"]
+__all__ = ["Operators", "lightened"]
 
 _IPOW = Way(POWER, ipow)
 _POWER = Way(POWER, power)
@@ -310,6 +310,7 @@ class Operators(Container):
         return unary(self, _INVERT)
 
 
-def operators_of(cls: type[Operators]) -> None:
-    """Have a class that adds no operators use these as they are."""
+def lightened(cls: type[Operators]) -> None:
+    """Have a class that adds no operators and fields use these as they are."""
     native.take_operators(cls, Operators)
+    native.take_memory(cls, ArrayState)  # which refers to arrays but weakly

@@ -130,6 +130,10 @@ def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -
             made = _of_vectors(rule, arguments[0], arguments[1])
         if made is not None:
             return made
+    if not rule.operands and not keywords and len(arguments) == 1:
+        made = _of_shape(rule, arguments[0])
+        if made is not None:
+            return made
     given: list[Any] = []
     hosts = _hosts(rule, arguments, given, most, rule.operands, DEEPEST)
     if hosts is None:
@@ -194,6 +198,21 @@ def _of_one(rule: Whole, x: ArrayState, most: int) -> Any:
     if base is None:
         return of_host(_cls, result, device) if result.ndim or rule.makes else None
     return host_sibling(x, result) if base is host or base is host.base else None
+
+
+def _of_shape(rule: Whole, shape: Any) -> Any:
+    """A new array of a shape."""
+    if type(shape) is tuple:
+        for length in shape:
+            if type(length) is not int:
+                return None
+    elif type(shape) is not int:
+        return None
+    try:
+        result = rule.function(shape)
+    except Exception:  # said by the long way, as it has it
+        return None
+    return of_host(_cls, result, AUTO)
 
 
 def _of_vectors(rule: Whole, x: ArrayState, y: ArrayState) -> Any:
