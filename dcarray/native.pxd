@@ -148,18 +148,35 @@ cdef extern from *:
     }
 
     /* As the documentation of native.py has it; -1 with an exception. */
-    static CYTHON_UNUSED int dc_replaced(PyObject* references, PyObject* reference) {
+    static CYTHON_UNUSED int dc_replaced(PyObject* references, PyObject* x) {
         Py_ssize_t count = PyList_GET_SIZE(references);
-        PyObject* found;
+        PyObject *found, *last;
         int alive;
         if (count == 0) return 0;
-        found = dc_referent(PyList_GET_ITEM(references, count - 1));
+        last = PyList_GET_ITEM(references, count - 1);
+        found = dc_referent(last);
         if (found == NULL) return -1;
         alive = found != Py_None;
         Py_DECREF(found);
         if (alive) return 0;
-        Py_INCREF(reference);
-        return PyList_SetItem(references, count - 1, reference) < 0 ? -1 : 1;
+    #if PY_VERSION_HEX < 0x030f0000 && !defined(Py_GIL_DISABLED)
+        /* Nobody else has the old reference: it refers to the new object from now on. */
+        if (Py_REFCNT(last) == 1 && PyWeakref_CheckRefExact(last)) {
+            PyWeakReference *reference = (PyWeakReference*)last;
+            PyWeakReference **list = (PyWeakReference**)(
+                (char*)x + Py_TYPE(x)->tp_weaklistoffset);
+            if (*list == NULL && reference->wr_callback == NULL) {
+                reference->wr_object = x;
+                reference->hash = -1;
+                reference->wr_prev = reference->wr_next = NULL;
+                *list = reference;
+                return 1;
+            }
+        }
+    #endif
+        found = PyWeakref_NewRef(x, NULL);
+        if (found == NULL) return -1;
+        return PyList_SetItem(references, count - 1, found) < 0 ? -1 : 1;
     }
 
     static CYTHON_INLINE PyObject* dc_setting(PyObject* variable, PyObject* otherwise) {
@@ -271,7 +288,7 @@ cdef extern from *:
     object reference "dc_reference" (object x)
     object referent "dc_referent" (object reference)
     long long thread "dc_thread" ()
-    bint replaced "dc_replaced" (object references, object reference) except -1
+    bint replaced "dc_replaced" (object references, object x) except -1
     void take_operators "dc_take_operators" (object cls, object base)
     void take_memory "dc_take_memory" (object cls, object base)
     object setting "dc_setting" (object variable, object otherwise)

@@ -88,9 +88,9 @@ def thread() -> int:
     return threading.get_ident()
 
 
-def replaced(references: list[Any], reference: Any) -> bool:
-    """Put a weak reference in the place of a list's last one, if what that referred to
-    is gone; whether it was.  Never here, where another thread may run between the two.
+def replaced(references: list[Any], x: Any) -> bool:
+    """Have a list's last weak reference refer to ``x``, if what that referred to is
+    gone; whether it was.  Never here, where another thread may run between the two.
     """
     return False
 

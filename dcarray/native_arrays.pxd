@@ -461,6 +461,17 @@ cdef extern from *:
         return made;
     }
 
+    static CYTHON_UNUSED int dc_are_same(PyObject* a, PyObject* b) {
+        PyArrayObject *x = (PyArrayObject*)a, *y = (PyArrayObject*)b;
+        size_t length;
+        if (!PyArray_CheckExact(a) || !PyArray_CheckExact(b)) return 0;
+        if (PyArray_DATA(x) != PyArray_DATA(y) || PyArray_NDIM(x) != PyArray_NDIM(y)) return 0;
+        if (PyArray_DESCR(x) != PyArray_DESCR(y)) return 0;
+        length = (size_t)PyArray_NDIM(x) * sizeof(npy_intp);
+        if (memcmp(PyArray_DIMS(x), PyArray_DIMS(y), length)) return 0;
+        return !memcmp(PyArray_STRIDES(x), PyArray_STRIDES(y), length);
+    }
+
     static CYTHON_UNUSED int dc_put(PyObject* array, PyObject* key, PyObject* value) {
         PyArrayObject *x = (PyArrayObject*)array, *y = (PyArrayObject*)value;
         npy_intp lengths[NPY_MAXDIMS], steps[NPY_MAXDIMS], place, size;
@@ -509,4 +520,5 @@ cdef extern from *:
     Py_ssize_t size_of "dc_size_of" (object array)
     object dotted "dc_dotted" (object a, object b)
     object item_at "dc_item_at" (object array, object key)
+    int are_same "dc_are_same" (object a, object b) except -1
     int put "dc_put" (object array, object key, object value) except -1

@@ -15,6 +15,7 @@ import numpy as np
 __all__ = [
     "applied",
     "applied_alone",
+    "are_same",
     "changed",
     "dotted",
     "item_at",
@@ -53,6 +54,17 @@ def dotted(a: Any, b: Any) -> Any:
 def item_at(array: Any, key: Any) -> Any:
     """``array[key]``."""
     return array[key]
+
+
+def are_same(a: Any, b: Any) -> bool:
+    """Whether NumPy arrays show the same elements of the same memory."""
+    return (
+        type(a) is np.ndarray
+        and a.shape == b.shape
+        and a.strides == b.strides
+        and a.dtype == b.dtype
+        and bool(a.ctypes.data == b.ctypes.data)
+    )
 
 
 def put(array: Any, key: Any, value: Any) -> None:

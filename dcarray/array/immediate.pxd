@@ -6,6 +6,7 @@ from .operands cimport spreads, wrap
 from .state cimport ArrayState, of_host, settled, writable
 
 cdef object _ndarray, _float64, _float32, _int64
+cdef frozenset _scalars
 cdef dict _floats64, _floats32, _whole64, _whole_floats64, _whole_floats32
 
 @cython.locals(table=dict)

@@ -31,6 +31,7 @@ _ndarray = np.ndarray
 SCALARS = frozenset({complex, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")})
 """Types of numbers, beside int and float, that NumPy and the graph take as they are."""
 
+_scalars = SCALARS
 
 COMPARISONS = frozenset(
     {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
@@ -78,7 +79,7 @@ def at_once(
         elif kind is float or kind is int:
             hosts.append(x)
             number = True
-        elif kind in SCALARS:
+        elif kind in _scalars:
             hosts.append(x)
         else:
             return None
@@ -113,7 +114,7 @@ def _alone(cls: type[Array], function: Any, x: Any) -> Any:
         if type(result) is _ndarray:
             return of_host(cls, result, array._device)
         return wrap(cls, result, array._device)
-    if kind is not float and kind is not int and kind not in SCALARS:
+    if kind is not float and kind is not int and kind not in _scalars:
         return None
     return wrap(cls, native_arrays.applied_alone(function, function, x), AUTO)
 
@@ -206,7 +207,7 @@ def small(op: Op, x: ArrayState, a: Any, size: int, other: Any, limit: int) -> A
     if kind is float or kind is int:
         # NumPy computes some powers by simpler operations.
         return other if op is POWER else constant(a.dtype, other)
-    if kind in SCALARS:
+    if kind in _scalars:
         return other
     if kind is type(x):
         y = other
@@ -241,7 +242,7 @@ def wrapped(x: ArrayState, result: Any) -> Any:
 def number_first(x: ArrayState, ufunc: np.ufunc, number: Any) -> Any:
     """One of NumPy's numbers and a small array of the host; None for all else."""
     host = x._host
-    if host is None or type(number) not in SCALARS:
+    if host is None or type(number) not in _scalars:
         return None
     if native_arrays.size_of(host) >= limits().small:
         return None

@@ -10,7 +10,7 @@ from .. import native_arrays
 from ..backends.registry import Device, common_device
 from ..config import config, current, limits
 from ..dtypes import is_recordable
-from ..layout import Layout, address_of, broadcast_shapes, broadcast_strides
+from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import execute, placing, route, squares
 from ..lazy.graph import Read
 from ..lazy.record import record
@@ -196,7 +196,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
                     same = simple and (
                         stored.size > 4096 and other._binding is x._binding
                     )
-                    if not same or not _is_same_memory(host[place], stored):
+                    if not same or not native_arrays.are_same(host[place], stored):
                         native_arrays.put(writable(x), place, stored)
                     return
                 if stored is None and simple and stored_on_host(x, key, other):
@@ -238,17 +238,6 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
 def _is_itself(view: ArrayState, value: ArrayState) -> bool:
     """Whether a view is to be stored in itself, as Python does after ``a[1:] += b``."""
     return value._binding is view._binding and value._read()[1:] == view._read()[1:]
-
-
-def _is_same_memory(a: Any, b: np.ndarray[Any, Any]) -> bool:
-    """The same of NumPy arrays."""
-    return (
-        type(a) is np.ndarray
-        and a.shape == b.shape
-        and a.strides == b.strides
-        and a.dtype == b.dtype
-        and address_of(a) == address_of(b)
-    )
 
 
 def _has_arrays(value: Any) -> bool:

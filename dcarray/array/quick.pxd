@@ -50,6 +50,8 @@ cdef _shown(cls, Value value)
 
 cdef int _FORWARD, _REFLECTED, _IN_PLACE
 
+cdef dict _rows
+
 cdef class Function:
     cdef public object arrays, numpy, row
     cdef public Py_ssize_t nin

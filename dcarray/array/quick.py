@@ -48,6 +48,8 @@ Array = TypeVar("Array", bound=ArrayState)
 
 _STORED = State.STORED
 
+_rows = dict(BY_UFUNC)
+
 
 def finish(cls: type[Array], values: Sequence[Value]) -> Any:
     """Arrays for values that were recorded."""
@@ -272,7 +274,7 @@ def on_ufunc(
 ) -> Any:
     """`__array_ufunc__`: NumPy was called with an array, as a number of its own does
     that stands on the left of an operator."""
-    row = BY_UFUNC.get(ufunc) if method == "__call__" else None
+    row = _rows.get(ufunc) if method == "__call__" else None
     if row is not None:
         cls: Any = type(x)
         if not keywords and len(operands) == 2 and operands[1] is x:
