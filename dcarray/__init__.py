@@ -24,7 +24,7 @@ if os.environ.get("DCARRAY_PURE", "0") not in ("", "0"):
 
     use_sources()
 
-from . import native  # noqa: F401 - before `__getattr__` could look for it
+from . import native, native_arrays  # noqa: F401 - before `__getattr__` could look for it
 
 _SPECIAL = (
     "__all__",

@@ -8,9 +8,10 @@ is plain to see, and else do what stands here.  This module itself is never comp
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = [
     "applied",
@@ -59,7 +60,7 @@ def item_at(array: Any, key: Any) -> Any:
 def are_same(a: Any, b: Any) -> bool:
     """Whether NumPy arrays show the same elements of the same memory."""
     return (
-        type(a) is np.ndarray
+        type(a) is type(b)
         and a.shape == b.shape
         and a.strides == b.strides
         and a.dtype == b.dtype

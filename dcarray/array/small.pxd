@@ -29,6 +29,8 @@ cdef list _hosts(
 )
 
 cdef _of_one(Whole rule, ArrayState x, Py_ssize_t most)
+cdef _shown(Whole rule, result, ArrayState x, host)
+
 cdef _of_shape(Whole rule, shape)
 
 cdef _of_vectors(Whole rule, ArrayState x, ArrayState y)

@@ -165,6 +165,9 @@ def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -
             result = rule.function(*hosts)
     except Exception:  # said by the long way, as it has it
         return None
+    if len(given) == 1:
+        array = given[0]
+        return _shown(rule, result, array, array._host)
     kind = type(result)
     if kind is _ndarray:
         if (rule.makes or result.ndim) and result.base is None:
@@ -190,14 +193,24 @@ def _of_one(rule: Whole, x: ArrayState, most: int) -> Any:
         result = rule.function(host)
     except Exception:  # said by the long way, as it has it
         return None
-    if type(result) is not _ndarray:
-        return None
-    if result is host:
-        return x
-    base = result.base
-    if base is None:
-        return of_host(_cls, result, device) if result.ndim or rule.makes else None
-    return host_sibling(x, result) if base is host or base is host.base else None
+    return _shown(rule, result, x, host)
+
+
+def _shown(rule: Whole, result: Any, x: ArrayState, host: Any) -> Any:
+    """What NumPy made of an array and of nothing else that has memory, as arrays."""
+    kind = type(result)
+    if kind is _ndarray:
+        if result is host:
+            return x
+        base = result.base
+        if base is None:
+            if rule.makes or result.ndim:
+                return of_host(_cls, result, x._device)
+        elif base is host or base is host.base:
+            return host_sibling(x, result)
+    elif kind in _PLAIN and limits().numbers:
+        return result
+    return as_arrays(_cls, result, [x], _NOTHING, x._device)
 
 
 def _of_shape(rule: Whole, shape: Any) -> Any:
