@@ -23,6 +23,9 @@ DIRECTIVES = {
     "binding": True,
 }
 
+NATIVE = ("native", "native_arrays")
+"""Types of what is C already."""
+
 
 def wanted() -> bool:
     """Whether this Python gains from a compiled core."""
@@ -36,7 +39,7 @@ def wanted() -> bool:
 def modules(root: Path) -> list[Path]:
     """The sources that are compiled, relative to the root."""
     found = [path.with_suffix(".py") for path in (root / "dcarray").rglob("*.pxd")]
-    return sorted(path.relative_to(root) for path in found if path.stem != "native")
+    return sorted(path.relative_to(root) for path in found if path.stem not in NATIVE)
 
 
 def compiled(root: Path, target: Path) -> dict[str, str]:
@@ -49,6 +52,7 @@ def compiled(root: Path, target: Path) -> dict[str, str]:
     Cython.Compiler.Errors.CompileError
         Types and sources do not agree.
     """
+    import numpy as np
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
 
@@ -58,6 +62,7 @@ def compiled(root: Path, target: Path) -> dict[str, str]:
             ".".join(path.with_suffix("").parts),
             [str(path)],
             extra_compile_args=flags,
+            include_dirs=[np.get_include()],
         )
         for path in modules(root)
     ]

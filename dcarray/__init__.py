@@ -24,7 +24,7 @@ if os.environ.get("DCARRAY_PURE", "0") not in ("", "0"):
 
     use_sources()
 
-from . import native  # noqa: F401 - before `__getattr__` could look for it
+from . import native, native_arrays  # noqa: F401 - before `__getattr__` could look for it
 
 _SPECIAL = (
     "__all__",
@@ -59,6 +59,9 @@ def __getattr__(name: str) -> Any:
             if public in vars(namespace):
                 space[public] = vars(namespace)[public]
         import_module(f"{__name__}.backends.tuned").adopt()
+        if all(f"{__name__}.{room}" in sys.modules for room in _HIDDEN):
+            # No room is to come, and Python looks faster into a plain module.
+            sys.modules[__name__].__class__ = ModuleType
     if name in space:
         return space[name]
     value = getattr(namespace, name)

@@ -36,6 +36,80 @@ cdef extern from *:
         return made;
     }
 
+    /* As the documentation of native.py has it. */
+    static CYTHON_UNUSED void dc_take_operators(PyObject* cls, PyObject* base) {
+        PyTypeObject *ours = (PyTypeObject*)cls, *theirs = (PyTypeObject*)base;
+        if (ours->tp_as_number != NULL && theirs->tp_as_number != NULL) {
+            PyNumberMethods *to = ours->tp_as_number, *from = theirs->tp_as_number;
+    #define DC_TAKE(name) if (from->name != NULL) to->name = from->name
+            DC_TAKE(nb_add); DC_TAKE(nb_subtract); DC_TAKE(nb_multiply);
+            DC_TAKE(nb_remainder); DC_TAKE(nb_divmod); DC_TAKE(nb_power);
+            DC_TAKE(nb_negative); DC_TAKE(nb_positive); DC_TAKE(nb_absolute);
+            DC_TAKE(nb_invert); DC_TAKE(nb_lshift); DC_TAKE(nb_rshift);
+            DC_TAKE(nb_and); DC_TAKE(nb_xor); DC_TAKE(nb_or);
+            DC_TAKE(nb_inplace_add); DC_TAKE(nb_inplace_subtract);
+            DC_TAKE(nb_inplace_multiply); DC_TAKE(nb_inplace_remainder);
+            DC_TAKE(nb_inplace_power); DC_TAKE(nb_inplace_lshift);
+            DC_TAKE(nb_inplace_rshift); DC_TAKE(nb_inplace_and);
+            DC_TAKE(nb_inplace_xor); DC_TAKE(nb_inplace_or);
+            DC_TAKE(nb_floor_divide); DC_TAKE(nb_true_divide);
+            DC_TAKE(nb_inplace_floor_divide); DC_TAKE(nb_inplace_true_divide);
+            DC_TAKE(nb_matrix_multiply); DC_TAKE(nb_inplace_matrix_multiply);
+    #undef DC_TAKE
+        }
+        if (theirs->tp_richcompare != NULL) ours->tp_richcompare = theirs->tp_richcompare;
+    }
+
+    #define DC_SPARE 64
+    static PyTypeObject* dc_light = NULL;    /* the class */
+    static PyTypeObject* dc_heavy = NULL;    /* its compiled base */
+    static PyObject* dc_spare[DC_SPARE];     /* memory of objects that are gone */
+    static int dc_spares = 0;
+
+    static CYTHON_INLINE void dc_blank(PyObject* x, PyTypeObject* cls) {
+        void** field = (void**)((char*)x + sizeof(PyObject));
+        void** end = (void**)((char*)x + cls->tp_basicsize);
+        while (field < end) *field++ = NULL;
+    }
+
+    static PyObject* dc_alloc(PyTypeObject* cls, Py_ssize_t count) {
+        PyObject* made;
+        if (cls != dc_light) return PyType_GenericAlloc(cls, count);
+        if (dc_spares > 0) {
+            made = dc_spare[--dc_spares];
+            dc_blank(made, cls);
+            return PyObject_Init(made, cls);
+        }
+        made = (PyObject*)_PyObject_GC_New(cls);
+        if (made != NULL) dc_blank(made, cls);
+        return made;  /* not tracked */
+    }
+
+    static void dc_free(void* memory) {
+        if (Py_TYPE((PyObject*)memory) == dc_light && dc_spares < DC_SPARE)
+            dc_spare[dc_spares++] = (PyObject*)memory;
+        else
+            PyObject_GC_Del(memory);
+    }
+
+    static void dc_dealloc(PyObject* x) {
+        PyTypeObject* cls = Py_TYPE(x);
+        dc_heavy->tp_dealloc(x);
+        if (!(dc_heavy->tp_flags & Py_TPFLAGS_HEAPTYPE)) Py_DECREF(cls);
+    }
+
+    /* As the documentation of native.py has it. */
+    static CYTHON_UNUSED void dc_take_memory(PyObject* cls, PyObject* base) {
+        PyTypeObject *ours = (PyTypeObject*)cls, *theirs = (PyTypeObject*)base;
+        if (dc_light != NULL || ours->tp_basicsize != theirs->tp_basicsize) return;
+        if (ours->tp_dictoffset != 0 || ours->tp_finalize != NULL || !PyType_IS_GC(ours)) return;
+        dc_light = ours;
+        dc_heavy = theirs;
+        ours->tp_alloc = dc_alloc;
+        ours->tp_free = dc_free;
+        ours->tp_dealloc = dc_dealloc;
+    }
+
     /* Adds one to a total; -1 with an exception. */
     static CYTHON_UNUSED int dc_count(PyObject* totals, PyObject* kind) {
         PyObject *before = PyDict_GetItemWithError(totals, kind), *after;
@@ -74,18 +148,35 @@ cdef extern from *:
     }
 
     /* As the documentation of native.py has it; -1 with an exception. */
-    static CYTHON_UNUSED int dc_replaced(PyObject* references, PyObject* reference) {
+    static CYTHON_UNUSED int dc_replaced(PyObject* references, PyObject* x) {
         Py_ssize_t count = PyList_GET_SIZE(references);
-        PyObject* found;
+        PyObject *found, *last;
         int alive;
         if (count == 0) return 0;
-        found = dc_referent(PyList_GET_ITEM(references, count - 1));
+        last = PyList_GET_ITEM(references, count - 1);
+        found = dc_referent(last);
         if (found == NULL) return -1;
         alive = found != Py_None;
         Py_DECREF(found);
         if (alive) return 0;
-        Py_INCREF(reference);
-        return PyList_SetItem(references, count - 1, reference) < 0 ? -1 : 1;
+    #if PY_VERSION_HEX < 0x030f0000 && !defined(Py_GIL_DISABLED)
+        /* Nobody else has the old reference: it refers to the new object from now on. */
+        if (Py_REFCNT(last) == 1 && PyWeakref_CheckRefExact(last)) {
+            PyWeakReference *reference = (PyWeakReference*)last;
+            PyWeakReference **list = (PyWeakReference**)(
+                (char*)x + Py_TYPE(x)->tp_weaklistoffset);
+            if (*list == NULL && reference->wr_callback == NULL) {
+                reference->wr_object = x;
+                reference->hash = -1;
+                reference->wr_prev = reference->wr_next = NULL;
+                *list = reference;
+                return 1;
+            }
+        }
+    #endif
+        found = PyWeakref_NewRef(x, NULL);
+        if (found == NULL) return -1;
+        return PyList_SetItem(references, count - 1, found) < 0 ? -1 : 1;
     }
 
     static CYTHON_INLINE PyObject* dc_setting(PyObject* variable, PyObject* otherwise) {
@@ -265,7 +356,9 @@ cdef extern from *:
     object reference "dc_reference" (object x)
     object referent "dc_referent" (object reference)
     long long thread "dc_thread" ()
-    bint replaced "dc_replaced" (object references, object reference) except -1
+    bint replaced "dc_replaced" (object references, object x) except -1
+    void take_operators "dc_take_operators" (object cls, object base)
+    void take_memory "dc_take_memory" (object cls, object base)
     object setting "dc_setting" (object variable, object otherwise)
     int launch "dc_launch" (
         unsigned long long entry, unsigned long long function, object sizes,

@@ -30,6 +30,8 @@ __all__ = [
     "referent",
     "replaced",
     "setting",
+    "take_memory",
+    "take_operators",
     "thread",
 ]
 
@@ -50,6 +52,19 @@ def new(base: Any, cls: type[T]) -> T:
     """An object of a class, made as its base makes those of its own."""
     made: T = base.__new__(cls)
     return made
+
+
+def take_operators(cls: type, base: type) -> None:
+    """Have Python call the operators of a base without a look for them in the class,
+    which must have none of its own.  Never here, where they are functions of Python.
+    """
+
+
+def take_memory(cls: type, base: type) -> None:
+    """Have a class that adds no fields to a base make its objects as that does, without
+    Python's tables for collecting cycles, of which its objects must be in none.  Never
+    here.
+    """
 
 
 def count(totals: dict[str, int], kind: str) -> None:
@@ -116,9 +131,9 @@ def thread() -> int:
     return threading.get_ident()
 
 
-def replaced(references: list[Any], reference: Any) -> bool:
-    """Put a weak reference in the place of a list's last one, if what that referred to
-    is gone; whether it was.  Never here, where another thread may run between the two.
+def replaced(references: list[Any], x: Any) -> bool:
+    """Have a list's last weak reference refer to ``x``, if what that referred to is
+    gone; whether it was.  Never here, where another thread may run between the two.
     """
     return False
 

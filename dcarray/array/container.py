@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ..dtypes import DType
 from .indexing import get_item, set_item
 from .movement import moved
-from .state import ArrayState
+from .state import ArrayState, host_sibling
 
 __all__ = ["Container"]
 
@@ -58,6 +59,14 @@ class Container(ArrayState):
         changed = moved(self, lambda a: a.view(dtype))
         self._host = changed._host
         self._view = changed._view
+
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+        host = self._host
+        if host is not None:
+            return host_sibling(self, host.T)
+        return moved(self, attrgetter("T"))
 
     # -------------------------------------------------------------------- elements
     def __len__(self) -> int:

@@ -15,10 +15,11 @@ from .fallback import call_numpy, on_host
 from .flags import DeviceFlags
 from .flat import FlatIterator
 from .movement import moved, part
-from .operators import PRIORITY
+from .operators import lightened
 from .picking import Picking
 from .quick import on_ufunc
 from .state import HostArray
+from .ways import PRIORITY
 from .whole import arrays_are, method
 
 __all__ = ["DeviceArray"]
@@ -122,12 +123,6 @@ class DeviceArray(Picking):
             return None
         whole = host.nbytes >= root.nbytes and not self._is_shared()
         return None if whole else type(self)._of_shared(root)
-
-    @property
-    @method
-    def T(self) -> Any:
-        """The transpose."""
-        return moved(self, lambda a: a.T)
 
     @property
     @method
@@ -357,6 +352,7 @@ class DeviceArray(Picking):
 
 
 arrays_are(DeviceArray)
+lightened(DeviceArray)
 
 _EXTENSION = 12
 """kDLExtDev: DLPack has no number for this kind of device."""

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .. import native_arrays
 from ..backends.registry import AUTO
 from ..config import limits
 from ..ops.elementwise import POWER
@@ -13,7 +14,15 @@ from ..ops.spec import Op
 from .operands import spreads, wrap
 from .state import ArrayState, of_host, settled, writable
 
-__all__ = ["COMPARISONS", "SCALARS", "at_once", "constant", "small", "wrapped"]
+__all__ = [
+    "COMPARISONS",
+    "SCALARS",
+    "at_once",
+    "constant",
+    "number_first",
+    "small",
+    "wrapped",
+]
 
 Array = TypeVar("Array", bound=ArrayState)
 
@@ -22,6 +31,7 @@ _ndarray = np.ndarray
 SCALARS = frozenset({complex, *(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")})
 """Types of numbers, beside int and float, that NumPy and the graph take as they are."""
 
+_scalars = SCALARS
 
 COMPARISONS = frozenset(
     {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
@@ -34,6 +44,8 @@ def at_once(
 ) -> Any:
     """The shortest way of a function, for small arrays of the host on one label, and
     numbers: one NumPy call, wrapped, or into ``out``.  None for all else."""
+    if len(operands) == 1 and out is None:
+        return _alone(cls, function, operands[0])
     limit = limits().small
     device: Any = None
     hosts: list[Any] = []
@@ -48,7 +60,7 @@ def at_once(
                 host = settled(array)
             if host is None:
                 return None
-            size = host.size
+            size = native_arrays.size_of(host)
             if size >= limit:
                 return None
             if device is not array._device:
@@ -58,7 +70,7 @@ def at_once(
             hosts.append(host)
             count *= size
         elif kind is _ndarray:
-            size = x.size
+            size = native_arrays.size_of(x)
             if size >= limit:
                 return None
             hosts.append(x)
@@ -67,7 +79,7 @@ def at_once(
         elif kind is float or kind is int:
             hosts.append(x)
             number = True
-        elif kind in SCALARS:
+        elif kind in _scalars:
             hosts.append(x)
         else:
             return None
@@ -79,16 +91,32 @@ def at_once(
         return None if foreign else wrap(cls, function(*hosts), AUTO)
     if count >= limit and spreads(hosts, limit):
         return None
-    # To unpack them takes longer.
-    if len(hosts) == 1:
-        result = function(hosts[0])
-    elif len(hosts) == 2:
-        result = function(hosts[0], hosts[1])
+    if len(hosts) == 2:  # to unpack them takes longer
+        result = native_arrays.applied(function, function, hosts[0], hosts[1])
     else:
         result = function(*hosts)
     if type(result) is _ndarray:
         return of_host(cls, result, device)
     return wrap(cls, result, device)
+
+
+def _alone(cls: type[Array], function: Any, x: Any) -> Any:
+    """The same of one operand."""
+    kind = type(x)
+    if kind is cls:
+        array = x
+        host = array._host
+        if host is None:
+            host = settled(array)
+        if host is None or native_arrays.size_of(host) >= limits().small:
+            return None
+        result = native_arrays.applied_alone(function, function, host)
+        if type(result) is _ndarray:
+            return of_host(cls, result, array._device)
+        return wrap(cls, result, array._device)
+    if kind is not float and kind is not int and kind not in _scalars:
+        return None
+    return wrap(cls, native_arrays.applied_alone(function, function, x), AUTO)
 
 
 def _at_once_into(
@@ -179,7 +207,7 @@ def small(op: Op, x: ArrayState, a: Any, size: int, other: Any, limit: int) -> A
     if kind is float or kind is int:
         # NumPy computes some powers by simpler operations.
         return other if op is POWER else constant(a.dtype, other)
-    if kind in SCALARS:
+    if kind in _scalars:
         return other
     if kind is type(x):
         y = other
@@ -194,7 +222,7 @@ def small(op: Op, x: ArrayState, a: Any, size: int, other: Any, limit: int) -> A
         b = other
     else:
         return None
-    length = b.size
+    length = native_arrays.size_of(b)
     if length >= limit:
         return None
     # A number of elements that they cannot exceed needs no look at their axes.
@@ -209,3 +237,13 @@ def wrapped(x: ArrayState, result: Any) -> Any:
     if type(result) is _ndarray:
         return of_host(type(x), result, x._device)
     return wrap(type(x), result, x._device)
+
+
+def number_first(x: ArrayState, ufunc: np.ufunc, number: Any) -> Any:
+    """One of NumPy's numbers and a small array of the host; None for all else."""
+    host = x._host
+    if host is None or type(number) not in _scalars:
+        return None
+    if native_arrays.size_of(host) >= limits().small:
+        return None
+    return wrapped(x, native_arrays.applied(ufunc, ufunc, number, host))

@@ -1,7 +1,7 @@
 cimport cython
 
-from .. cimport native
-from ..config cimport current
+from .. cimport native_arrays
+from ..config cimport current, limits
 from .kept cimport copied, sliced
 from .keys cimport hosted, is_basic, is_simple
 from .masks cimport masked

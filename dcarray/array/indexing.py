@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import native
+from .. import native_arrays
 from ..backends.registry import Device, common_device
-from ..config import config, current
+from ..config import config, current, limits
 from ..dtypes import is_recordable
 from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import execute, placing, route, squares
@@ -56,9 +56,11 @@ def get_item(x: ArrayState, key: Any) -> Any:
                 if found is not None:
                     return wrap(type(x), host[found], x._device)
         else:
-            result = host[key]
+            result = native_arrays.item_at(host, key)
             if type(result) is _ndarray:
                 return host_sibling(x, result)
+            if type(result) in SCALARS and limits().numbers:
+                return result
             return wrap(type(x), result, x._device)
     if isinstance(key, ArrayState) and x._device.is_named:
         chosen = masked(x, key)
@@ -184,24 +186,20 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
         if simple or place is not None:
             kind = type(value)
             if kind is int or kind is float or kind is _ndarray or kind in SCALARS:
-                writable(x)[place] = value
+                native_arrays.put(writable(x), place, value)
                 return
             if isinstance(value, ArrayState):
                 other = value
                 stored = other._host
-                if other._device is not x._device:
-                    stored = None
-                elif stored is None:
-                    stored = settled(other)  # the result of a reduction, say
-                if stored is not None:
+                if stored is not None and other._device is x._device:
                     # Looking for the same memory takes as long as copying 4096 items.
                     same = simple and (
                         stored.size > 4096 and other._binding is x._binding
                     )
-                    if not same or not _is_same_memory(host[place], stored):
-                        writable(x)[place] = stored
+                    if not same or not native_arrays.are_same(host[place], stored):
+                        native_arrays.put(writable(x), place, stored)
                     return
-                if simple and stored_on_host(x, key, other):
+                if stored is None and simple and stored_on_host(x, key, other):
                     return
     if not is_writeable(x):
         raise ValueError("assignment destination is read-only")
@@ -240,17 +238,6 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
 def _is_itself(view: ArrayState, value: ArrayState) -> bool:
     """Whether a view is to be stored in itself, as Python does after ``a[1:] += b``."""
     return value._binding is view._binding and value._read()[1:] == view._read()[1:]
-
-
-def _is_same_memory(a: Any, b: np.ndarray[Any, Any]) -> bool:
-    """The same of NumPy arrays."""
-    return (
-        type(a) is np.ndarray
-        and a.shape == b.shape
-        and a.strides == b.strides
-        and a.dtype == b.dtype
-        and native.address(a) == native.address(b)
-    )
 
 
 def _has_arrays(value: Any) -> bool:

@@ -1,23 +1,16 @@
-cimport cython
-
+from .. cimport native
 from ..config cimport limits
 from .container cimport Container
-from .immediate cimport small, wrapped
-from .quick cimport record_on_device, updated_on_device, updated_on_host
-from .state cimport ArrayState, settled, writable
-from .updating cimport update
+from .state cimport ArrayState, writable
+from .ways cimport Way, compare, forward, in_place, product, reflected, unary
 
-@cython.locals(size=Py_ssize_t, limit=Py_ssize_t)
-cdef _forward(ArrayState x, op, function, other)
-@cython.locals(size=Py_ssize_t, limit=Py_ssize_t)
-cdef _reflected(ArrayState x, op, function, other)
-cdef _unary(ArrayState x, op, function)
-@cython.locals(size=Py_ssize_t, limit=Py_ssize_t)
-cdef _in_place(ArrayState x, op, function, other)
-@cython.locals(y=ArrayState)
-cdef _product(ArrayState x, other)
-cdef _compare(ArrayState x, op, function, other)
-cdef _power(ArrayState x, other, bint in_place=*)
+cdef Way _ABSOLUTE, _ADD, _AND, _DIVMOD, _EQ, _FLOORDIV, _GE, _GT
+cdef Way _IADD, _IAND, _IFLOORDIV, _ILSHIFT, _IMOD, _IMUL, _INVERT, _IOR
+cdef Way _IPOW, _IRSHIFT, _ISUB, _ITRUEDIV, _IXOR, _LE, _LSHIFT, _LT
+cdef Way _MOD, _MUL, _NE, _NEG, _OR, _POS, _POWER, _RSHIFT
+cdef Way _SUB, _TRUEDIV, _XOR
+
+cdef _power(ArrayState x, other, bint into=*)
 
 cdef class Operators(Container):
     pass

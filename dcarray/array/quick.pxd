@@ -9,7 +9,7 @@ from ..lazy.graph cimport Binding, Expr, Form, Value
 from ..lazy.record cimport converted, scalar_for, written, written_one
 from ..config cimport current
 from .forms cimport element_of, form_on_device
-from .immediate cimport at_once
+from .immediate cimport at_once, number_first
 from .state cimport ArrayState, known, showing
 
 @cython.locals(
@@ -49,6 +49,8 @@ cdef _recorded(cls, Form form, tuple sources, device, int mask, tuple place)
 cdef _shown(cls, Value value)
 
 cdef int _FORWARD, _REFLECTED, _IN_PLACE
+
+cdef dict _rows
 
 cdef class Function:
     cdef public object arrays, numpy, row

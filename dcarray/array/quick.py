@@ -31,7 +31,7 @@ from .forms import (
     on_hosts,
     worked_out,
 )
-from .immediate import SCALARS, at_once
+from .immediate import SCALARS, at_once, number_first
 from .state import ArrayState, check_dtype, known, showing
 
 __all__ = [
@@ -49,6 +49,7 @@ Array = TypeVar("Array", bound=ArrayState)
 _STORED = State.STORED
 
 _float64 = np.dtype(np.float64)
+_rows = dict(BY_UFUNC)
 
 
 def finish(cls: type[Array], values: Sequence[Value]) -> Any:
@@ -275,9 +276,13 @@ def on_ufunc(
 ) -> Any:
     """`__array_ufunc__`: NumPy was called with an array, as a number of its own does
     that stands on the left of an operator."""
-    row = BY_UFUNC.get(ufunc) if method == "__call__" else None
+    row = _rows.get(ufunc) if method == "__call__" else None
     if row is not None:
         cls: Any = type(x)
+        if not keywords and len(operands) == 2 and operands[1] is x:
+            made = number_first(x, ufunc, operands[0])
+            if made is not None:
+                return made
         out: Any = None
         if len(keywords) == 1:
             out = keywords.get("out")

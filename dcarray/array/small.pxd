@@ -1,12 +1,14 @@
 cimport cython
 
+from .. cimport native_arrays
 from ..config cimport Limits, limits
 from .fallback cimport as_arrays
-from .state cimport ArrayState, of_host
+from .operands cimport wrap
+from .state cimport ArrayState, host_sibling, of_host
 
 cdef class Whole:
     cdef public object function, options
-    cdef public bint makes, spreads
+    cdef public bint dots, makes, spreads
     cdef public Py_ssize_t integers, most, operands, places
 
 cdef object _cls, _ndarray, _dtype, _float64, _float32
@@ -26,5 +28,12 @@ cdef _answer(Whole rule, tuple arguments, dict keywords)
 cdef list _hosts(
     Whole rule, items, list given, Py_ssize_t most, Py_ssize_t operands, Py_ssize_t deepest
 )
+
+cdef _of_one(Whole rule, ArrayState x, Py_ssize_t most)
+cdef _shown(Whole rule, result, ArrayState x, host)
+
+cdef _of_shape(Whole rule, shape)
+
+cdef _of_vectors(Whole rule, ArrayState x, ArrayState y)
 
 cdef bint _is_plain(x) except -1

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import native_arrays
 from ..backends.registry import AUTO
 from ..config import limits
 from .fallback import as_arrays
 from .immediate import SCALARS
-from .state import ArrayState, of_host
+from .operands import wrap
+from .state import ArrayState, host_sibling, of_host
 
 __all__ = ["ANY", "LONGEST", "UNCACHED", "Whole", "arrays_are", "short"]
 
@@ -75,6 +77,7 @@ class Whole:
     """
 
     __slots__ = (
+        "dots",
         "function",
         "integers",
         "makes",
@@ -107,6 +110,7 @@ class Whole:
         self.integers = integers
         self.makes = makes
         self.spreads = spreads
+        self.dots = public is np.dot
 
 
 _cls: Any = ArrayState
@@ -128,6 +132,18 @@ def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -
         most = rule.most
     if rule.makes and not force.auto:
         return None
+    if not keywords and arguments and type(arguments[0]) is _cls:
+        made = None
+        if len(arguments) == 1:
+            made = _of_one(rule, arguments[0], most)
+        elif rule.dots and type(arguments[1]) is _cls:
+            made = _of_vectors(rule, arguments[0], arguments[1])
+        if made is not None:
+            return made
+    if not rule.operands and not keywords and len(arguments) == 1:
+        made = _of_shape(rule, arguments[0])
+        if made is not None:
+            return made
     given: list[Any] = []
     hosts = _hosts(rule, arguments, given, most, rule.operands, DEEPEST)
     if hosts is None:
@@ -165,6 +181,9 @@ def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -
             result = rule.function(*hosts)
     except Exception:  # said by the long way, as it has it
         return None
+    if len(given) == 1:
+        array = given[0]
+        return _shown(rule, result, array, array._host)
     kind = type(result)
     if kind is _ndarray:
         if (rule.makes or result.ndim) and result.base is None:
@@ -175,6 +194,64 @@ def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -
     elif force.numbers and kind in _PLAIN:
         return result
     return as_arrays(_cls, result, given, _NOTHING, device)
+
+
+def _of_one(rule: Whole, x: ArrayState, most: int) -> Any:
+    """The same of one array with floating-point elements, if an array comes of it."""
+    host = x._host
+    if host is None or not rule.operands or native_arrays.size_of(host) >= most:
+        return None
+    dtype = host.dtype
+    device = x._device
+    if (dtype is not _float64 and dtype is not _float32) or device.is_named:
+        return None
+    try:
+        result = rule.function(host)
+    except Exception:  # said by the long way, as it has it
+        return None
+    return _shown(rule, result, x, host)
+
+
+def _shown(rule: Whole, result: Any, x: ArrayState, host: Any) -> Any:
+    """What NumPy made of an array and of nothing else that has memory, as arrays."""
+    kind = type(result)
+    if kind is _ndarray:
+        if result is host:
+            return x
+        base = result.base
+        if base is None:
+            if rule.makes or result.ndim:
+                return of_host(_cls, result, x._device)
+        elif base is host or base is host.base:
+            return host_sibling(x, result)
+    elif kind in _PLAIN and limits().numbers:
+        return result
+    return as_arrays(_cls, result, [x], _NOTHING, x._device)
+
+
+def _of_shape(rule: Whole, shape: Any) -> Any:
+    """A new array of a shape."""
+    if type(shape) is tuple:
+        for length in shape:
+            if type(length) is not int:
+                return None
+    elif type(shape) is not int:
+        return None
+    try:
+        result = rule.function(shape)
+    except Exception:  # said by the long way, as it has it
+        return None
+    return of_host(_cls, result, AUTO)
+
+
+def _of_vectors(rule: Whole, x: ArrayState, y: ArrayState) -> Any:
+    """The same of `numpy.dot`, for vectors."""
+    a, b = x._host, y._host
+    device = x._device
+    if a is None or b is None or y._device is not device or device.is_named:
+        return None
+    made = native_arrays.dotted(a, b)
+    return made if made is None or limits().numbers else wrap(_cls, made, device)
 
 
 _NOTHING: list[Any] = []
@@ -200,7 +277,7 @@ def _hosts(
                 host = array._settled()
             if host is None or place >= operands:
                 return None
-            size = host.size
+            size = native_arrays.size_of(host)
             dtype = host.dtype
             if size >= most:
                 return None

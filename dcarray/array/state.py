@@ -365,10 +365,9 @@ def host_sibling(x: Array, array: HostArray) -> Array:
     view._device = x._device
     view._locked = x._locked
     hosts = binding.hosts
-    reference = native.reference(view)
-    if not native.replaced(hosts, reference):  # as views come and go in a loop
+    if not native.replaced(hosts, view):  # as views come and go in a loop
         if len(hosts) < 16:
-            hosts.append(reference)
+            hosts.append(native.reference(view))
         else:
             binding.remember_host(view)
     return view

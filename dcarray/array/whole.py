@@ -173,7 +173,6 @@ METHODS: dict[str, Whole] = {
     "ravel": FUNCTIONS[np.ravel],
     "flatten": Whole(_array.flatten, places=2, options="order", makes=True),
     "transpose": Whole(_array.transpose, places=32, **_VIEW),
-    "T": Whole(_array.T.__get__, **_VIEW),
     "mT": Whole(_array.mT.__get__, **_VIEW),
     "real": Whole(_array.real.__get__, **_VIEW),
     "swapaxes": FUNCTIONS[np.swapaxes],

@@ -16,35 +16,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 
-__all__ = ["NumpyView", "Substitution", "run_script"]
+__all__ = ["Substitution", "run_script"]
 
 _INSTALLED = {"site-packages", "dist-packages"}
 
 
-class NumpyView(ModuleType):
+def _numpy_view(
+    substitution: Substitution, ours: ModuleType, theirs: ModuleType
+) -> ModuleType:
     """What a program sees as ``numpy`` or as one of its submodules.
 
     Names come from ``ours``; what it lacks (private names) and what describes the
-    module (``__version__``, ``__all__``) come from ``theirs``.
+    module (``__version__``, ``__all__``) come from ``theirs``.  A module of a class of
+    its own would be asked for each name in a slower way.
     """
+    view = ModuleType(theirs.__name__, theirs.__doc__)
+    space = view.__dict__
+    shown = {k: v for k, v in vars(ours).items() if not k.startswith("_")}
+    shown |= {
+        k: v
+        for k, v in vars(theirs).items()
+        if k.startswith("__") and k not in ("__builtins__", "__getattr__", "__dir__")
+    }
+    for name, value in shown.items():
+        if not isinstance(value, ModuleType):
+            space[name] = value
 
-    def __init__(
-        self, substitution: Substitution, ours: ModuleType, theirs: ModuleType
-    ) -> None:
-        super().__init__(theirs.__name__, theirs.__doc__)
-        shown = {k: v for k, v in vars(ours).items() if not k.startswith("_")}
-        shown |= {
-            k: v
-            for k, v in vars(theirs).items()
-            if k.startswith("__") and k not in ("__builtins__", "__getattr__")
-        }
-        for key, value in shown.items():
-            if not isinstance(value, ModuleType):
-                self.__dict__[key] = value
-        self.__dict__["_view"] = (substitution, ours, theirs)
-
-    def __getattr__(self, key: str) -> object:
-        substitution, ours, theirs = self.__dict__["_view"]
+    def find(key: str) -> object:
         private = key.startswith("__")
         value: object = None
         for module in (theirs,) if private else (ours, theirs):
@@ -57,13 +55,16 @@ class NumpyView(ModuleType):
             # Raises NumPy's own message, a hint at a removed name for example.
             value = getattr(theirs, key)
         if isinstance(value, ModuleType):
-            value = substitution.submodule(f"{self.__name__}.{key}", value)
-        self.__dict__[key] = value
+            value = substitution.submodule(f"{view.__name__}.{key}", value)
+        space[key] = value
         return value
 
-    def __dir__(self) -> list[str]:
-        _, ours, theirs = self.__dict__["_view"]
+    def names() -> list[str]:
         return sorted({*dir(theirs), *getattr(ours, "__all__", ())})
+
+    space["__getattr__"] = find
+    space["__dir__"] = names
+    return view
 
 
 class Substitution:
@@ -111,7 +112,7 @@ class Substitution:
         if view is None:
             theirs = importlib.import_module(name)
             ours = self._ours(name)
-            view = theirs if ours is None else NumpyView(self, ours, theirs)
+            view = theirs if ours is None else _numpy_view(self, ours, theirs)
             self._views[name] = view
         return view
 

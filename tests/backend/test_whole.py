@@ -206,7 +206,6 @@ METHOD_CALLS: dict[str, list[Case]] = {
     "reshape": [lambda f, s: f(s.x, 2, 8), lambda f, s: f(s.x, (16,), order="F")],
     "flatten": [lambda f, s: f(s.x), lambda f, s: f(s.x, "F")],
     "transpose": [lambda f, s: f(s.x), lambda f, s: f(s.x, 1, 0)],
-    "T": [lambda f, s: f(s.x), lambda f, s: f(s.v)],
     "mT": [lambda f, s: f(s.x)],
     "real": [lambda f, s: f(s.x)],
 }

@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "dcarray"
 LAYERS = [
     "core",
     "native",
+    "native_arrays",
     "errors",
     "config",
     "profile",
