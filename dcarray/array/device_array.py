@@ -127,7 +127,7 @@ class DeviceArray(Picking):
     @method
     def T(self) -> Any:
         """The transpose."""
-        return moved(self, lambda a: a.T)
+        return moved(self, lambda a: a.T, "T")
 
     @property
     @method
@@ -139,7 +139,7 @@ class DeviceArray(Picking):
         ValueError
             Fewer than two axes.
         """
-        return moved(self, lambda a: a.mT)
+        return moved(self, lambda a: a.mT, "mT")
 
     @property
     @method

@@ -72,7 +72,7 @@ TEXTS = {
         places.place_text(16, True, 2),
         [placing._find(2), placing._CLAIM, placing._FILL, placing._STORE],
     ),
-    "take": (choosing.take_text(2, True, "raise"), [picking._TAKE]),
+    "take": (choosing.take_text(2, "i8", "raise"), [picking._TAKE]),
     "search": (choosing.search_text(F2, True), [picking._SEARCH]),
     "ends": (tallies.ends_text(F2), [counting._ENDS]),
     "histogram": (
