@@ -10,6 +10,7 @@ from ..lazy.elements import extent
 from ..ops.indexing import GET, TAKE
 from . import calls
 from .keys import slotted
+from .rows import taken
 from .state import ArrayState
 
 __all__ = ["gathered"]
@@ -38,7 +39,10 @@ def gathered(x: ArrayState, key: Any) -> Any:
     """``x[key]`` for a key with index arrays."""
     if isinstance(key, ArrayState) and _lies_within(x, key):
         # Where no index is wrong, the host need not wait for the device to say so.
-        return calls.library(type(x), TAKE, (x, key), axis=0, mode="wrap")
+        found = taken(x, key)
+        if found is None:
+            found = calls.library(type(x), TAKE, (x, key), axis=0, mode="wrap")
+        return found
     arrays: list[ArrayState] = []
     slots = slotted(key, arrays)
     found = calls.library(type(x), GET, (x, *arrays), key=slots)

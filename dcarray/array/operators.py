@@ -88,6 +88,7 @@ from .quick import (
     updated_on_device,
     updated_on_host,
 )
+from .rows import multiplied
 from .state import ArrayState, is_writeable, settled, writable
 from .updating import update
 
@@ -386,6 +387,10 @@ class Operators(Container):
         made = _product(self, other)
         if made is not None:
             return made
+        if self._host is None and type(other) is type(self):
+            found = multiplied(self, other)
+            if found is not None:
+                return found
         if _refuses(other):
             return NotImplemented
         return library(type(self), MATMUL, (self, other))

@@ -17,7 +17,16 @@ from .kernels.common import is_known
 from .raw import Raw, signature
 from .stacks import ALIGNED
 
-__all__ = ["SIZES", "TABLE", "chosen", "counted", "is_choosable", "is_dense", "read"]
+__all__ = [
+    "SIZES",
+    "TABLE",
+    "TAKE",
+    "chosen",
+    "counted",
+    "is_choosable",
+    "is_dense",
+    "read",
+]
 
 SIZES = (1, 2, 4, 8, 16)
 """Bytes of elements that are copied in one piece."""
@@ -25,7 +34,7 @@ SIZES = (1, 2, 4, 8, 16)
 _COUNT = signature("count_tiles", "rwq")
 _ADD = signature("add_counts", "wq")
 _CHOOSE = signature("choose", "rrrwqq")
-_TAKE = signature("take", "rrwwqqqqqqq")
+TAKE = signature("take", "rrwwqqqqqqq")
 _SEARCH = signature("search", "rrwqqqq")
 
 
@@ -189,7 +198,7 @@ def _taken(
     count = outer * indices.size * inner
     groups = min(-(-count // 1024), 1 << 20)
     numbers = (indices.size, length, inner, length * inner, outer, offset, begin)
-    raw.run(text, _TAKE, (groups,), 256, x, indices, out, wrong, *numbers)
+    raw.run(text, TAKE, (groups,), 256, x, indices, out, wrong, *numbers)
     if mode == "raise":
         is_wrong, index = read(raw, wrong.memory, 2)
         if is_wrong:
