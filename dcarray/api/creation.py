@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from ..array import DeviceArray, whole
-from ..array.movement import empty_along
-from ..array.state import check_dtype, is_foreign
+from ..array import DeviceArray, made, whole
 from ..backends.registry import Device
-from ..layout import phantom
 from .conversion import (
-    as_array,
     chosen_device,
     convert,
     default_dtype,
@@ -21,6 +16,7 @@ from .conversion import (
     unwrapped,
 )
 from .coverage import native, unbound
+from .filling import alike, filled
 from .hosted import minding_subclasses
 
 __all__ = [
@@ -193,58 +189,6 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
 
 
 # ---------------------------------------------------------------- of a given shape
-def _shape(shape: Any) -> tuple[int, ...]:
-    plain = unwrapped(shape)
-    if plain is None:
-        return tuple(np.empty(unwrapped(shape)).shape)  # or NumPy says what is wrong
-    if is_foreign(plain):
-        plain = plain.tolist()
-    if isinstance(plain, (list, tuple)):
-        return tuple([_length(length) for length in plain])
-    return (_length(plain),)
-
-
-def _length(length: Any) -> int:
-    try:
-        return int(length.__index__())
-    except AttributeError:
-        raise TypeError(
-            f"'{type(length).__name__}' object cannot be interpreted as an integer"
-        ) from None
-
-
-def _filled(
-    shape: Any, value: Any, dtype: Any, order: Any, device: str | Device | None
-) -> DeviceArray:
-    """An array of one value; ``value`` None leaves the memory as it is."""
-    target = chosen_device(device)
-    if dtype is None:
-        dtype = default_dtype(float, target)
-    if target.kind in ("auto", "cpu"):
-        if value is None or value == 0:
-            maker: Any = np.empty if value is None else np.zeros
-            return DeviceArray._of_host(maker(unwrapped(shape), dtype, order), target)
-        host = np.empty(unwrapped(shape), dtype, order)
-        np.copyto(host, value, casting="unsafe")
-        return DeviceArray._of_host(host, target)
-    wanted = np.dtype(dtype)
-    check_dtype(wanted, target)
-    lengths = _shape(shape)
-    if any(length < 0 for length in lengths):
-        raise ValueError("negative dimensions are not allowed")
-    if math.prod(lengths) * wanted.itemsize >= 2**63:
-        raise MemoryError(f"Unable to allocate an array with shape {lengths}")
-    fortran = order in ("F", "f")
-    axes = range(len(lengths))
-    slowest_first = axes[::-1] if fortran else axes
-    result: DeviceArray = empty_along(
-        DeviceArray, lengths, slowest_first, wanted, target
-    )
-    if value is not None:
-        result[...] = value
-    return result
-
-
 @unbound
 @whole.function(np.empty)
 @native
@@ -268,7 +212,7 @@ def empty(
     like : object
         Taken and ignored.
     """
-    return _filled(shape, None, dtype, order, device)
+    return filled(shape, None, dtype, order, device)
 
 
 @unbound
@@ -283,7 +227,7 @@ def zeros(
     like: Any = None,
 ) -> DeviceArray:
     """An array of zeros; parameters as for `empty`."""
-    return _filled(shape, 0, dtype, order, device)
+    return filled(shape, 0, dtype, order, device)
 
 
 @whole.function(np.ones)
@@ -297,7 +241,7 @@ def ones(
     like: Any = None,
 ) -> DeviceArray:
     """An array of ones; parameters as for `empty`."""
-    return _filled(shape, 1, dtype, order, device)
+    return filled(shape, 1, dtype, order, device)
 
 
 @whole.function(np.full)
@@ -331,42 +275,22 @@ def full(
     if target.kind in ("auto", "cpu"):
         host = np.full(unwrapped(shape), unwrapped(fill_value), dtype, order)
         return DeviceArray._of_host(host, target)
+    kind = type(fill_value)
+    if order == "C" and (kind is int or kind is float):
+        wanted = default_dtype(kind, target) if dtype is None else dtype
+        name = made.name_of(shape, wanted, target)
+        if name is not None:
+            found = made.filled(DeviceArray, name, fill_value, target)
+            if found is not None:
+                return found  # type: ignore[no-any-return]
     value = convert(fill_value, device=target)
     wanted = value.dtype if dtype is None else dtype
-    result = _filled(shape, None, wanted, order, target)
+    result = filled(shape, None, wanted, order, target)
     result[...] = value
     return result
 
 
 # ------------------------------------------------------------ like another array
-def _like(
-    prototype: Any,
-    value: Any,
-    dtype: Any,
-    order: Any,
-    shape: Any,
-    device: str | Device | None,
-) -> Any:
-    x = as_array(prototype)
-    target = x._device if device is None else chosen_device(device)
-    wanted = x.dtype if dtype is None else np.dtype(dtype)
-    probe = np.empty_like(_probe(x), wanted, order, shape=unwrapped(shape))
-    if target.kind in ("auto", "cpu"):
-        if value is not None:
-            np.copyto(probe, unwrapped(value), casting="unsafe")
-        return DeviceArray._of_host(probe, target)
-    axes = sorted(range(probe.ndim), key=lambda axis: -probe.strides[axis])
-    result = empty_along(DeviceArray, probe.shape, axes, wanted, target)
-    if value is not None:
-        result[...] = value
-    return result
-
-
-def _probe(x: DeviceArray) -> Any:
-    """An array of NumPy with the same shape and strides, not to be read."""
-    return x._host if x._host is not None else phantom(x._layout, x.dtype)
-
-
 @whole.function(np.empty_like)
 @minding_subclasses(np.empty_like)
 @native
@@ -395,7 +319,7 @@ def empty_like(
     device : str or Device, optional
         Another device.
     """
-    return _like(prototype, None, dtype, order, shape, device)
+    return alike(prototype, None, dtype, order, shape, device)
 
 
 @whole.function(np.zeros_like)
@@ -411,7 +335,7 @@ def zeros_like(
     device: str | Device | None = None,
 ) -> Any:
     """Zeros in the shape and dtype of another array; parameters as for `empty_like`."""
-    return _like(a, 0, dtype, order, shape, device)
+    return alike(a, 0, dtype, order, shape, device)
 
 
 @whole.function(np.ones_like)
@@ -427,7 +351,7 @@ def ones_like(
     device: str | Device | None = None,
 ) -> Any:
     """Ones in the shape and dtype of another array; parameters as for `empty_like`."""
-    return _like(a, 1, dtype, order, shape, device)
+    return alike(a, 1, dtype, order, shape, device)
 
 
 @whole.function(np.full_like)
@@ -444,4 +368,4 @@ def full_like(
     device: str | Device | None = None,
 ) -> Any:
     """One value in the shape and dtype of another array; see `empty_like`."""
-    return _like(a, fill_value, dtype, order, shape, device)
+    return alike(a, fill_value, dtype, order, shape, device)

@@ -263,6 +263,9 @@ class _Captured:
                 )
                 graph.copy_in(memory, start, target, nbytes)
         graph.launch()
+        for buffer, memory in self._held:  # it may have written there
+            if buffer.seen is not None or buffer.is_valid_on("cpu"):
+                buffer.wrote_on(backend, memory)
         results = []
         for memory, low, nbytes, layout, dtype in self._outputs:
             try:

@@ -40,8 +40,9 @@ __all__ = [
 ]
 
 
-def _view(x: Any, function: Callable[[HostArray], HostArray]) -> Any:
-    return moved(as_array(x), function)
+def _view(x: Any, function: Callable[[HostArray], HostArray], *name: Any) -> Any:
+    """A view, see `moved`."""
+    return moved(as_array(x), function, *name)
 
 
 # ------------------------------------------------------------------------------ shape
@@ -94,7 +95,7 @@ def expand_dims(a: Any, axis: Any = 0) -> Any:
         Where the new axes are in the result.
     """
     places = unwrapped(axis)
-    return _view(a, lambda array: np.expand_dims(array, places))
+    return _view(a, lambda array: np.expand_dims(array, places), "expanded", places)
 
 
 @whole.function(np.squeeze)
@@ -164,7 +165,7 @@ def matrix_transpose(x: Any, /) -> Any:
     ValueError
         Fewer than two axes.
     """
-    return _view(x, np.matrix_transpose)
+    return _view(x, np.matrix_transpose, "mT")
 
 
 @whole.function(np.moveaxis)
@@ -173,7 +174,7 @@ def matrix_transpose(x: Any, /) -> Any:
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """A view with axes moved to other places; the rest keep their order."""
     places = unwrapped(source), unwrapped(destination)
-    return _view(a, lambda array: np.moveaxis(array, *places))
+    return _view(a, lambda array: np.moveaxis(array, *places), "moved", *places)
 
 
 @whole.function(np.rollaxis)
@@ -206,7 +207,8 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     axis1, axis2 : int
         Axes of the matrices.
     """
-    return locked(_view(a, lambda array: np.diagonal(array, offset, axis1, axis2)))
+    places = offset, axis1, axis2
+    return locked(_view(a, lambda x: np.diagonal(x, *places), "diagonal", *places))
 
 
 # -------------------------------------------------------------------------- direction
@@ -215,13 +217,18 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
 @native
 def flip(m: Any, axis: Any = None) -> Any:
     """A view with the elements in reverse along all axes, or those of ``axis``."""
-    x = as_array(m)
-    every = range(x.ndim) if axis is None else unwrapped(axis)
+    places = unwrapped(axis)
+    return _view(m, lambda array: _flipped(array, places), "flipped", places)
+
+
+def _flipped(x: HostArray, places: Any) -> HostArray:
+    every = range(x.ndim) if places is None else places
     axes = np.lib.array_utils.normalize_axis_tuple(every, x.ndim)
     backwards = slice(None, None, -1)
     index = [backwards if place in axes else slice(None) for place in range(x.ndim)]
     # The ellipsis makes a view of an array without axes too.
-    return moved(x, lambda array: array[(*index, ...)])
+    found: HostArray = x[(*index, ...)]
+    return found
 
 
 @whole.function(np.fliplr)
@@ -229,7 +236,7 @@ def flip(m: Any, axis: Any = None) -> Any:
 @native
 def fliplr(m: Any) -> Any:
     """A view with the second axis in reverse."""
-    return _view(m, np.fliplr)
+    return _view(m, np.fliplr, "flipped left")
 
 
 @whole.function(np.flipud)
@@ -237,7 +244,7 @@ def fliplr(m: Any) -> Any:
 @native
 def flipud(m: Any) -> Any:
     """A view with the first axis in reverse."""
-    return _view(m, np.flipud)
+    return _view(m, np.flipud, "flipped up")
 
 
 @whole.function(np.rot90)
@@ -260,7 +267,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
         The array does not broadcast to ``shape``.
     """
     plain = unwrapped(shape)
-    return locked(_view(array, lambda a: np.broadcast_to(a, plain)))
+    return locked(_view(array, lambda a: np.broadcast_to(a, plain), "spread", plain))
 
 
 @native

@@ -1,5 +1,5 @@
 """Numbers in order and matrices with a pattern, computed on a named device: the host
-brings it two short rows of integers, whatever the size of the result."""
+brings it two short rows of integers, whatever the size of the result, and not again."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..array import DeviceArray, calls
+from ..array.made import new, standing
 from ..backends.registry import Device, backend_for
 from ..ops.elementwise import ADD, EQUAL, GREATER_EQUAL
 from ..ops.spec import Op
@@ -47,12 +48,29 @@ def counts(start: int, step: int, number: int, device: Device) -> DeviceArray:
     """``start + step * k`` for so many k, as int64 on a named device."""
     if not pays((number,), INT64, device):
         return placed(np.arange(number) * step + start, device)
-    rows = -(-number // SIDE)
-    coarse = placed(np.arange(rows) * (SIDE * step) + start, device)
-    fine = placed(np.arange(SIDE) * step, device)
+    return _counted(start, step, number, device)
+
+
+def _counted(start: int, step: int, number: int, device: Device) -> DeviceArray:
+    """The same, to be read alone."""
+    if number <= SIDE:
+        return _row(start, step, number, INT64, device)
+    coarse = _row(start, SIDE * step, -(-number // SIDE), INT64, device)
+    fine = _row(0, step, SIDE, INT64, device)
     made: DeviceArray = calls.elementwise(DeviceArray, ADD, (coarse[:, None], fine))
     found: DeviceArray = made.reshape(-1)[:number]
     return found
+
+
+def _row(
+    start: int, step: int, number: int, dtype: np.dtype[Any], device: Device
+) -> DeviceArray:
+    """``start + step * k`` for so many k, which the host brings; to be read alone."""
+    made: DeviceArray = standing(
+        (_row, start, step, number, dtype, device.label),
+        lambda: placed((np.arange(number) * step + start).astype(dtype), device),
+    )
+    return made
 
 
 def axis_of(span: Any) -> tuple[int, int, int] | None:
@@ -74,10 +92,10 @@ def grid(
     """For each axis, how many places there are, the first number and the step: the
     number of each place along each axis."""
     shape = tuple([number for number, _, _ in axes])
-    made = DeviceArray._empty((len(axes), *shape), dtype, device)
+    made: DeviceArray = new(DeviceArray, (len(axes), *shape), dtype, device)
     for axis, (number, start, step) in enumerate(axes):
         behind = (None,) * (len(axes) - axis - 1)
-        made[axis] = counts(start, step, number, device)[(slice(None), *behind)]
+        made[axis] = _counted(start, step, number, device)[(slice(None), *behind)]
     return made
 
 
@@ -100,7 +118,8 @@ def _compared(
     """The number of each row compared with that of each column less a shift."""
     shift = max(-rows - 1, min(shift, columns + 1))
     low = min(0, -shift)
-    numbers = placed(np.arange(low, max(rows, columns - shift), dtype=INT32), device)
+    number = max(rows, columns - shift) - low
+    numbers = _row(low, 1, number, INT32, device)
     down = numbers[-low : rows - low]
     across = numbers[-shift - low : columns - shift - low]
     found: DeviceArray = calls.elementwise(DeviceArray, op, (down[:, None], across))

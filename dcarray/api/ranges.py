@@ -22,6 +22,7 @@ from .conversion import (
 from .coverage import native
 from .manipulation import broadcast_to
 from .patterns import MOST, at_or_below, counts, grid, on_diagonal, pays
+from .recurring import recurring
 
 __all__ = [
     "arange",
@@ -56,6 +57,7 @@ def _device(device: str | Device | None, *operands: Any) -> Device:
 
 @whole.function(np.arange)
 @native
+@recurring
 def arange(
     start: Any = _missing,
     stop: Any = None,
@@ -116,6 +118,7 @@ def _spaced(result: Any, device: Device, dtype: Any) -> Any:
 
 @whole.function(np.linspace)
 @native
+@recurring
 def linspace(
     start: Any,
     stop: Any,
@@ -159,6 +162,7 @@ def linspace(
 
 
 @native
+@recurring
 def logspace(
     start: Any,
     stop: Any,
@@ -184,6 +188,7 @@ def logspace(
 
 
 @native
+@recurring
 def geomspace(
     start: Any,
     stop: Any,
@@ -203,6 +208,7 @@ def geomspace(
 
 @whole.function(np.eye)
 @native
+@recurring
 def eye(
     N: Any,
     M: Any = None,
@@ -255,6 +261,7 @@ def identity(
 
 @whole.function(np.tri)
 @native
+@recurring
 def tri(
     N: Any,
     M: Any = None,
@@ -397,6 +404,7 @@ def meshgrid(
 
 
 @native
+@recurring
 def indices(
     dimensions: Any,
     dtype: Any = int,

@@ -8,7 +8,9 @@ import numpy as np
 
 from ..array import DeviceArray
 from ..array.fallback import on_host
+from ..array.made import again, keep
 from ..array.state import HostArray
+from ..backends.registry import Device
 from ..layout import phantom
 from .conversion import as_array, chosen_device, placed, unwrapped
 from .coverage import native
@@ -179,9 +181,18 @@ class _Dense(_Grid):
         plain = _plain_slices(key)
         if target.is_named and type(plain) is tuple and len(plain) > 1:
             axes = [axis for axis in map(axis_of, plain) if axis is not None]
-            lengths = [len(axes), *[axis[0] for axis in axes]]
-            if len(axes) == len(plain) and pays(lengths, np.int64, target):
-                return grid(axes, np.dtype(np.int64), target)
+            if len(axes) == len(plain):
+                name = (_Dense, *axes, target.label)
+                found = again(name)
+                if found is None:
+                    found = keep(name, self._dense(plain, axes, target))
+                return found
+        return super().__getitem__(plain)
+
+    def _dense(self, plain: Any, axes: list[Any], target: Device) -> Any:
+        """The grid of small integers along some axes."""
+        if pays([len(axes), *[axis[0] for axis in axes]], np.int64, target):
+            return grid(axes, np.dtype(np.int64), target)
         return super().__getitem__(plain)
 
 

@@ -66,7 +66,7 @@ class Container(ArrayState):
         host = self._host
         if host is not None:
             return host_sibling(self, host.T)
-        return moved(self, attrgetter("T"))
+        return moved(self, attrgetter("T"), "T")
 
     # -------------------------------------------------------------------- elements
     def __len__(self) -> int:

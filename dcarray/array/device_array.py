@@ -134,7 +134,7 @@ class DeviceArray(Picking):
         ValueError
             Fewer than two axes.
         """
-        return moved(self, lambda a: a.mT)
+        return moved(self, lambda a: a.mT, "mT")
 
     @property
     @method

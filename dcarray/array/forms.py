@@ -13,12 +13,14 @@ import numpy as np
 from .. import native
 from ..backends.registry import Device, when_removed
 from ..dtypes import is_recordable
+from ..layout import Layout
 from ..lazy.graph import Form, State, Value, View
 from ..lazy.models import lying, moved, views_of
-from ..lazy.record import form_of
+from ..lazy.record import form_of, written_one
 from ..ops.elementwise import CAST, POWER
 from ..ops.spec import Op
 from .choice import is_choosy
+from .state import check_dtype
 
 __all__ = [
     "element_of",
@@ -26,10 +28,14 @@ __all__ = [
     "form_on_device",
     "on_devices",
     "on_hosts",
+    "spread_beside",
     "worked_out",
 ]
 
 _STORED = State.STORED
+
+FEW = 4
+"""Operations on numbers of a device that are done for each element again."""
 
 on_hosts: dict[tuple[Any, ...], Form] = {}
 on_devices: dict[tuple[Any, ...], Form] = {}
@@ -79,6 +85,91 @@ def element_of(value: Value, view: Any) -> tuple[Value, View] | None:
     return source, seen
 
 
+def spread_beside(
+    op: Op, first: Value, shown: Any, second: Value, view: Any
+) -> tuple[Value, View, Value, View] | None:
+    """Two operands, of which one is a pending number: that is recorded anew as an array
+    that lies beside the other one.  So it is computed with what reads both, and needs
+    no memory.  None where nothing is to be changed."""
+    here, there = native.item(shown, 0).shape, native.item(view, 0).shape
+    if second.expr is not None and here and not there:
+        found = _spread(second, view, shown)
+        if found is None:
+            return None
+        second, view = found
+    elif first.expr is not None and there and not here:
+        found = _spread(first, shown, view)
+        if found is None:
+            return None
+        first, shown = found
+    else:
+        return None
+    if form_on_device(op, shown, view, first.device) is None:
+        form = worked_out(op, (), [op, shown, view], True)
+        if form is None:
+            return None
+        for _, dtype in form.outputs:
+            check_dtype(dtype, first.device)
+        form.device = first.device
+        on_devices[op, shown, view] = form
+    return first, shown, second, view
+
+
+def _spread(value: Value, view: Any, other: Any) -> tuple[Value, View] | None:
+    """A pending number of few operations, as an array beside another one."""
+    expr, layout = value.expr, native.item(other, 0)
+    shape = layout.shape
+    if (
+        expr is None
+        or expr.nodes > FEW
+        or view is not value.view
+        or len(expr.results) > 1
+        or not (layout.plain or len(shape) == 1)
+    ):
+        return None
+    form = expr.form
+    kinds: list[Any] = []
+    sources: list[Any] = []
+    for place, seen in enumerate(form.inputs):
+        source = expr.sources[place]
+        if seen is None:
+            kinds.append(source.dtype)
+            sources.append(source)
+            continue
+        read = source
+        if read.expr is not None:
+            found = element_of(read, seen)
+            if found is None:
+                found = _spread(read, seen, other)
+            if found is None:
+                return None
+            read, seen = found
+        if read.expr is None:
+            if read.state != _STORED:
+                return None
+            seen = _repeated(seen, shape)
+        kinds.append(seen)
+        sources.append(read)
+    form = form_of(form.op, kinds, form.signature)
+    made = written_one(form, tuple(sources), value.device, expr.errstate, expr.place)
+    return made, made.view
+
+
+def _repeated(seen: Any, shape: tuple[int, ...]) -> View:
+    """How a number lies that is repeated."""
+    key = (seen, shape)
+    found = _repetitions.get(key)
+    if found is None:
+        if len(_repetitions) > 1 << 16:
+            _repetitions.clear()
+        layout = Layout(shape, (0,) * len(shape), seen[0].offset)
+        found = _repetitions[key] = View.of(layout, seen[1])
+    return found
+
+
+_repetitions: dict[tuple[Any, ...], View] = {}
+
+
 def worked_out(
     op: Op, operands: Sequence[Any], key: Sequence[Any], named: bool
 ) -> Form | None:
@@ -94,7 +185,7 @@ def worked_out(
                 if type(view) is View and not _is_aligned(x, view):
                     return None
             return moved(model, views_of(views))
-    for x, view in zip(operands, views, strict=True):
+    for place, view in enumerate(views):
         if type(view) is not View:
             continue
         layout, dtype = view
@@ -102,6 +193,7 @@ def worked_out(
             return None
         if named:  # such a device has one loop for all
             continue
+        x = operands[place]
         if not layout.shape or op is POWER:
             return None
         if layout.plain and dtype.kind != "c":  # contiguous: the one loop that is meant

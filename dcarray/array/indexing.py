@@ -18,6 +18,7 @@ from ..ops.elementwise import CAST, NEGATIVE, WHERE
 from ..ops.indexing import ADD_AT, GET, PUT
 from ..ops.spec import Signature
 from . import calls
+from .gathering import gathered
 from .immediate import SCALARS
 from .kept import basic_view, copied, number_of, sliced
 from .keys import hosted, is_basic, is_simple, normalised, slotted, with_numbers
@@ -83,7 +84,7 @@ def get_item(x: ArrayState, key: Any) -> Any:
     if not basic and there:
         if named and device != x._device:
             x = x.to_device(device)  # type: ignore[attr-defined]
-        return _gather(x, key)
+        return gathered(x, key)
     if basic and host is None:
         view = basic_view(x, key)
         if (
@@ -148,17 +149,6 @@ def _is_far(x: ArrayState) -> bool:
     value = x._bind().value
     execute.evaluate((value,))
     return route.far_home(value) is not None
-
-
-def _gather(x: ArrayState, key: Any) -> Any:
-    arrays: list[ArrayState] = []
-    slots = slotted(key, arrays)
-    found = calls.library(type(x), GET, (x, *arrays), key=slots)
-    items = key if type(key) is tuple else (key,)
-    is_element = not found.ndim and not any([item is Ellipsis for item in items])
-    if is_element and current().scalars == "numpy" and isinstance(found, ArrayState):
-        return found._array()[()]
-    return found
 
 
 # ----------------------------------------------------------------------------- writing

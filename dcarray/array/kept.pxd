@@ -1,6 +1,7 @@
 cimport cython
 
 from ..lazy.callers cimport user_place
+from ..lazy.cutting cimport keep_within_bounds
 from ..lazy.graph cimport Form, Value
 from ..lazy.record cimport written_one
 from .state cimport ArrayState, showing
@@ -16,4 +17,7 @@ cpdef ArrayState number_for(cls, number, dtype)
 @cython.locals(form=Form, source=Value)
 cpdef copied(ArrayState view)
 
-cdef dict _parts, _given, _copies
+@cython.locals(form=Form, source=Value, value=Value)
+cpdef copied_densely(ArrayState x)
+
+cdef dict _parts, _given, _copies, _dense

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..backends.registry import when_removed
 from ..dtypes import DType, is_recordable
 from ..layout import Layout
 from ..lazy.callers import user_place
+from ..lazy.cutting import keep_within_bounds
 from ..lazy.graph import Form, View
 from ..lazy.record import form_of, written_one
 from ..ops.elementwise import CAST
@@ -19,6 +21,7 @@ from .state import ArrayState, showing
 __all__ = [
     "basic_view",
     "copied",
+    "copied_densely",
     "number_for",
     "number_of",
     "part_of",
@@ -33,7 +36,8 @@ _parts: dict[tuple[Any, ...], View] = {}
 """By how the array lies, and the key."""
 
 _copies: dict[View, Form] = {}
-"""What copying parts comes to."""
+_dense: dict[View, Form] = {}
+"""What copying parts comes to, and copying them in C order."""
 
 _numbers: dict[tuple[Any, ...], ArrayState] = {}
 _given: dict[tuple[Any, ...], ArrayState] = {}
@@ -47,6 +51,9 @@ def sliced(x: ArrayState, key: Any) -> ArrayState:
 def part_of(x: ArrayState, key: Any) -> View:
     """How a part lies that Python's integers and slices choose."""
     place = _named(x, key)
+    if place is None:
+        key = _with_numbers(key)
+        place = _named(x, key)
     if place is None or x._view is None:
         return _view_of(x, key)
     shown = _parts.get(place)
@@ -56,6 +63,22 @@ def part_of(x: ArrayState, key: Any) -> View:
             _parts.clear()
         _parts[place] = shown
     return shown
+
+
+def _with_numbers(key: Any) -> Any:
+    """A key whose slices have Python's integers for arrays without axes, which the
+    host has to read."""
+    if type(key) is tuple:
+        return tuple([_with_numbers(item) for item in key])
+    if type(key) is not slice:
+        return key
+    return slice(_number(key.start), _number(key.stop), _number(key.step))
+
+
+def _number(end: Any) -> Any:
+    given: Any = end
+    is_number = isinstance(given, (ArrayState, np.integer))
+    return operator.index(given) if is_number else given
 
 
 def _view_of(x: ArrayState, key: Any) -> View:
@@ -112,6 +135,22 @@ def copied(view: ArrayState) -> ArrayState:
     source = view._bind().value
     place = user_place()
     return showing(type(view), written_one(form, (source,), view._device, 0, place))
+
+
+def copied_densely(x: ArrayState) -> ArrayState:
+    """The same in C order, of an array of any size."""
+    shown = x._view
+    assert shown is not None
+    form = _dense.get(shown)
+    if form is None:
+        if len(_dense) > MOST_PARTS:
+            _dense.clear()
+        form = form_of(CAST, [shown], Signature((shown[1],), (shown[1],)), "C")
+        _dense[shown] = form
+    source = x._bind().value
+    value = written_one(form, (source,), x._device, 0, user_place())
+    keep_within_bounds(value)
+    return showing(type(x), value)
 
 
 def _named(x: ArrayState, key: Any) -> tuple[Any, ...] | None:

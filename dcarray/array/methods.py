@@ -219,7 +219,8 @@ class Methods(Reducing):
     @whole.method
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         """A view of diagonals, as `numpy.diagonal`."""
-        return moved(self, lambda a: a.diagonal(offset, axis1, axis2))
+        places = offset, axis1, axis2
+        return moved(self, lambda a: a.diagonal(*places), "diagonal", *places)
 
     @whole.method
     def flatten(self, order: Any = "C") -> Any:
@@ -270,17 +271,19 @@ class Methods(Reducing):
     @whole.method
     def squeeze(self, axis: Any = None) -> Any:
         """A view without axes of length 1, as `numpy.squeeze`."""
-        return moved(self, lambda a: a.squeeze(axis))
+        return moved(self, lambda a: a.squeeze(axis), "squeeze", axis)
 
     @whole.method
     def swapaxes(self, axis1: SupportsIndex, axis2: SupportsIndex) -> Any:
         """A view with two axes exchanged."""
-        return moved(self, lambda a: a.swapaxes(axis1, axis2))
+        places = axis1, axis2
+        return moved(self, lambda a: a.swapaxes(*places), "swapaxes", *places)
 
     @whole.method
     def transpose(self, *axes: Any) -> Any:
         """A view with the axes reversed or in the order given."""
-        return moved(self, lambda a: a.transpose(*plain(axes)))
+        order = plain(axes)
+        return moved(self, lambda a: a.transpose(*order), "transpose", order)
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         """A view of the same memory, with another dtype if one is given."""

@@ -16,6 +16,8 @@ from ..lazy.record import record
 from ..ops.elementwise import CAST
 from ..ops.spec import Signature
 from . import calls
+from .kept import copied_densely
+from .made import new
 from .state import ArrayState, HostArray
 
 __all__ = [
@@ -31,14 +33,24 @@ __all__ = [
 ]
 
 
-def moved(x: ArrayState, function: Callable[[HostArray], HostArray]) -> Any:
+def moved(x: ArrayState, function: Callable[[HostArray], HostArray], *name: Any) -> Any:
     """A view of NumPy's, ``lambda a: a.transpose(axes)``; nothing runs.
 
-    ``function`` must return a view and read no element.
+    ``function`` must return a view and read no element.  A ``name`` that says all of
+    it, of strings, integers and tuples of these, has it found again.
     """
     host = x._host
     if host is not None:
         return x._host_sibling(function(host))
+    if name and _is_plain(name):
+        key = (x._view, *name)
+        shown = _known.get(key)
+        if not shown:
+            if len(_known) > MOST:
+                _known.clear()
+            view = moved(x, function)
+            shown = _known[key] = view._view
+        return x._seen(shown)
     read = x._read()
     layout, dtype = read.layout.apply(read.dtype, function)
     return x._sibling(layout, dtype)
@@ -90,14 +102,21 @@ def _are_integers(numbers: Any) -> bool:
     return type(numbers) is tuple and all([type(one) is int for one in numbers])
 
 
+def _is_plain(name: tuple[Any, ...]) -> bool:
+    """Whether a name can be a part of a key."""
+    for item in name:
+        kind = type(item)
+        if kind is tuple:
+            if not _is_plain(item):
+                return False
+        elif kind is not int and kind is not str and item is not None:
+            return False
+    return True
+
+
 def turned(x: ArrayState, axes: Any) -> Any:
     """The axes in another order, as `numpy.transpose`."""
-    if axes is None or _are_integers(axes):
-        try:
-            return known(x, ("turned", axes), lambda a: np.transpose(a, axes))
-        except ValueError:
-            pass  # NumPy says what is wrong
-    return moved(x, lambda a: np.transpose(a, axes))
+    return moved(x, lambda a: np.transpose(a, axes), "turned", axes)
 
 
 def often(x: Any, repeats: Any, axis: Any = None) -> Any:
@@ -177,7 +196,11 @@ def _reshaped_on_device(
         dense = turned(copied(turned(x, None), "C"), None)
     else:
         dense = copied(x, "C")
-    return moved(dense, lambda a: np.reshape(a, shape, order=order, copy=False))
+    return moved(
+        dense,
+        lambda a: np.reshape(a, shape, order=order, copy=False),
+        *("reshaped", shape, order),
+    )
 
 
 def raveled(x: ArrayState, order: Any = "C") -> Any:
@@ -212,7 +235,7 @@ def empty_along(
 ) -> Any:
     """Memory with no particular content on a named device, without gaps, its axes
     in this order; it is nobody's view."""
-    made = cls._empty(tuple([shape[axis] for axis in slowest_first]), dtype, device)
+    made = new(cls, tuple([shape[axis] for axis in slowest_first]), dtype, device)
     if tuple(slowest_first) == tuple(range(len(shape))):
         return made
     back = np.argsort(slowest_first)
@@ -227,6 +250,8 @@ def copied(x: ArrayState, order: Any = "C") -> Any:
     host = x._host
     order = _meant(x, order)
     if host is None and calls.can_record(x):
+        if order == "C" and x._device.is_named:
+            return copied_densely(x)
         if _keeps(x, order):
             return calls.cast(cls, x, x.dtype)
         if x._device.is_named:

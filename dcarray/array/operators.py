@@ -73,6 +73,7 @@ from ..ops.elementwise import (
 )
 from .calls import elementwise, library
 from .container import Container
+from .rows import multiplied
 from .state import ArrayState, writable
 from .ways import Way, compare, forward, in_place, product, reflected, refuses, unary
 
@@ -262,6 +263,10 @@ class Operators(Container):
         made = product(self, other)
         if made is not None:
             return made
+        if self._host is None and type(other) is type(self):
+            found = multiplied(self, other)
+            if found is not None:
+                return found
         if refuses(other):
             return NotImplemented
         return library(type(self), MATMUL, (self, other))

@@ -8,7 +8,7 @@ from ..lazy.errstate cimport capture
 from ..lazy.graph cimport Binding, Expr, Form, Value
 from ..lazy.record cimport converted, scalar_for, written, written_one
 from ..config cimport current
-from .forms cimport element_of, form_on_device
+from .forms cimport element_of, form_on_device, spread_beside
 from .immediate cimport at_once, number_first
 from .state cimport ArrayState, known, showing
 
@@ -39,7 +39,7 @@ cdef bint _learned(op, ArrayState x, other) except -1
 
 @cython.locals(
     first=Value, second=Value, form=Form, right=ArrayState, buffer=Buffer, element=tuple,
-    mask=int,
+    spread=tuple, mask=int,
 )
 cdef Value _written_on_device(op, ArrayState x, other, int way)
 

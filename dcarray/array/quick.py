@@ -29,6 +29,7 @@ from .forms import (
     form_on_device,
     on_devices,
     on_hosts,
+    spread_beside,
     worked_out,
 )
 from .immediate import SCALARS, at_once, number_first
@@ -291,7 +292,7 @@ def on_ufunc(
         if not keywords or type(out) is cls:
             made = at_once(cls, ufunc, operands, out)
             if made is None and not keywords:
-                made = _quickly(row, operands)
+                made = record_quickly(row, *operands)
             if made is not None:
                 return made
     return x._on_ufunc(row, ufunc, method, operands, keywords)
@@ -395,6 +396,9 @@ def _written_on_device(op: Op, x: Any, other: Any, way: int) -> Value | None:
             element = element_of(second, view)
             if element is not None:
                 second, view = element
+        spread = spread_beside(op, first, shown, second, view)
+        if spread is not None:
+            first, shown, second, view = spread
         form = form_on_device(op, shown, view, device)
         if form is None:
             return None

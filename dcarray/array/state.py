@@ -19,6 +19,7 @@ from ..dtypes import DType
 from ..errors import UnsupportedError
 from ..layout import Layout
 from ..lazy import execute, graph, recover
+from ..lazy.elements import element
 from ..lazy.graph import Binding, Read, State, Value, View, binding_of
 from ..lazy.host_views import host_layout, host_view
 
@@ -211,6 +212,10 @@ class ArrayState:
             return host
         read = self._read()
         if read.value.state != State.STORED:
+            if self._device.is_named:
+                found = element(read.value)
+                if found is not None:
+                    return found
             execute.evaluate((read.value,))
         host = execute.host_view(read)
         if self._locked:

@@ -21,6 +21,7 @@ __all__ = [
     "DeviceProperties",
     "Executable",
     "Exporting",
+    "Lining",
     "Memory",
     "Operand",
     "Preparing",
@@ -209,6 +210,41 @@ class Selecting(Protocol):
         ``mask`` has ``count`` bools, one at least, and ``source`` as many elements of
         ``size`` bytes, which begin ``begin`` elements behind its start; with a ``size``
         of 0 the places of what is true are stored instead, as int64.
+        """
+
+
+class Lining(Protocol):
+    """A backend that works on rows wherever they begin, by itself, at once.
+
+    What both functions make is new memory, without gaps; None where the library is the
+    way.  Numbers of places count in elements.
+    """
+
+    def dot(
+        self,
+        x: Memory,
+        y: Memory,
+        dtype: np.dtype[Any],
+        count: int,
+        lies: tuple[int, int, int, int],
+    ) -> Memory | None:
+        """The sum of the products of two rows of ``count`` float32 or float64, one at
+        least: ``lies`` says where the first row begins, the step from one element to
+        the next, and the same of the second."""
+
+    def pick(
+        self,
+        x: Memory,
+        places: Memory,
+        kinds: tuple[np.dtype[Any], np.dtype[Any]],
+        count: int,
+        lies: tuple[int, int, int],
+    ) -> Memory | None:
+        """Elements of a row at ``count`` places, one at least, which count from its
+        beginning or, below 0, from its end, and are right.
+
+        ``kinds`` are the dtypes of the row and of the places, which lie without gaps;
+        ``lies`` says how long the row is, and where both begin.
         """
 
 

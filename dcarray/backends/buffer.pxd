@@ -10,7 +10,7 @@ cdef class Buffer:
     cdef public object root, _sharer, home, pair
     cdef public dict _copies
     cdef public set _valid
-    cdef public object start, users
+    cdef public object seen, start, users
     cdef public long long nbytes
     cdef public double last_used
     cpdef _put(self, device, memory)

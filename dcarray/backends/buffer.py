@@ -49,6 +49,8 @@ class Buffer:
     pair : Pair or None
         The device whose copy is the host's too, where one memory serves both.  The copy
         is valid for whose turn it is, and goes over to the other one without a copy.
+    seen : Seen or None
+        What is known of the elements since the last write, see `lazy.elements`.
     """
 
     __slots__ = (
@@ -61,6 +63,7 @@ class Buffer:
         "nbytes",
         "pair",
         "root",
+        "seen",
         "start",
         "users",
     )
@@ -75,6 +78,7 @@ class Buffer:
     last_used: float
     users: int
     pair: Pair | None
+    seen: Any
 
     @property
     def _lock(self) -> threading.RLock:
@@ -172,7 +176,8 @@ class Buffer:
 
     def valid_devices(self) -> list[str]:
         """Where the bytes are up to date, the CPU first."""
-        return ["cpu"] if self._valid is None else sorted(self._valid, key=_cpu_first)
+        valid = {"cpu"} if self._valid is None else self._valid
+        return sorted(valid, key=lambda device: (device != "cpu", device))
 
     def read_on(self, backend: Backend) -> Memory:
         """Memory on a device with the current bytes; copied only if stale.
@@ -201,6 +206,7 @@ class Buffer:
         ``whole`` says that every byte will be written, so that nothing is copied.
         """
         if self._valid is None and backend.device == "cpu":
+            self.seen = None
             return self.root
         with self._lock:
             memory = self.prepare_on(backend, whole)
@@ -232,6 +238,7 @@ class Buffer:
         """What `prepare_on` gave holds the current bytes now."""
         device = backend.device
         with self._lock:
+            self.seen = None
             if self._valid is None and device == "cpu":
                 return
             self._put(device, memory)
@@ -420,7 +427,7 @@ def _buffer(nbytes: int) -> Buffer:
     buffer = Buffer.__new__(Buffer)
     buffer.nbytes = nbytes
     buffer.root = buffer._sharer = buffer.pair = buffer._copies = buffer._valid = None
-    buffer.start = buffer.users = 0
+    buffer.start, buffer.users, buffer.seen = 0, 0, None
     buffer.home, buffer.last_used = "cpu", 0.0
     return buffer
 
@@ -437,13 +444,8 @@ def device_buffer(device: str, memory: Memory, nbytes: int) -> Buffer:
     return buffer
 
 
-def _cpu_first(device: str) -> tuple[bool, str]:
-    return device != "cpu", device
-
-
 def _after_fork() -> None:
-    for place in range(len(_locks)):
-        _locks[place] = threading.RLock()
+    _locks[:] = [threading.RLock() for _ in _locks]
 
 
 if hasattr(os, "register_at_fork"):

@@ -12,7 +12,8 @@ from ..backends.buffer import Buffer
 from ..backends.registry import backend_for
 from ..layout import view_host
 from . import route
-from .graph import Expr, Read, State, Value, View, host_layout, lock, stored
+from .graph import Expr, Read, State, Value, View, lock, stored
+from .host_views import host_layout
 from .record import form_of
 
 __all__ = ["set_apart"]

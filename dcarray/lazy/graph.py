@@ -42,7 +42,6 @@ __all__ = [
     "View",
     "binding_of",
     "expr_of",
-    "host_layout",
     "lock",
     "pending_readers",
     "stored",

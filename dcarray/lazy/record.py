@@ -344,10 +344,10 @@ _scalars: dict[tuple[DType, int, bytes], Any] = {}
 def as_scalar(number: Any, dtype: DType) -> Any:
     """A number as a scalar of the loop's dtype; Python ints that do not fit raise."""
     kind = type(number)
-    if kind is not int and kind is not float:
+    if kind not in _REAL:
         return _the_one(np.asarray(number).astype(dtype)[()])
     key: tuple[Any, ...] = (kind, number, dtype)
-    if kind is float and not number:
+    if kind is not int and not number:
         key = (kind, math.copysign(1.0, number), dtype, "zero")
     found = _numbers.get(key)
     if found is None:
@@ -361,6 +361,10 @@ def as_scalar(number: Any, dtype: DType) -> Any:
             _numbers.clear()
         found = _numbers[key] = _the_one(found)
     return found
+
+
+_REAL = frozenset({int, float, np.float64, np.float32})
+"""Types of numbers whose scalars are kept."""
 
 
 def _the_one(scalar: Any) -> Any:

@@ -334,6 +334,16 @@ def test_indices(raw: Raw) -> None:
             picking.TABLE["take"](raw, x, put(raw, places * 0 + length), **options)
 
 
+@pytest.mark.parametrize("code", ["i1", "u1", "i2", "u2", "i4", "u4", "i8"])
+def test_indices_that_begin_anywhere(raw: Raw, code: str) -> None:
+    host = RNG.random(9).astype("f4")
+    places = RNG.integers(0 if code[0] == "u" else -9, 9, 12).astype(code)
+    x, indices = put(raw, host), put(raw, places).through(lambda a: a[5:])
+    for mode in ("raise", "wrap"):
+        got = get(picking.TABLE["take"](raw, x, indices, axis=0, mode=mode))
+        assert np.array_equal(got, host[places[5:]])
+
+
 def test_values_where_a_mask_is_true(raw: Raw) -> None:
     for size in (1, 15, 4097):
         host, mask = RNG.random(size).astype("f4"), RNG.random(size) > 0.6

@@ -377,3 +377,53 @@ def test_a_captured_layer_is_the_same() -> None:
         x = put(numbers("f4", (32, 64)))
         want = dc.nn.linear(x @ w, w, bias, activation=dc.nn.relu)
         assert np.array_equal(step(x).get(), want.get())
+
+
+# ------------------------------------------------------------------------------- rows
+@pytest.mark.parametrize("code", ["f4", "f8"])
+def test_rows_wherever_they_begin(code: str) -> None:
+    host = RNG.random((40, 50)).astype(code)
+    x = put(host)
+    for k in range(1, 40):
+        for found, wanted in [
+            (x[k, :k] @ x[:k, k], host[k, :k] @ host[:k, k]),
+            (dc.dot(x[k - 1, ::-1], x[k]), host[k - 1, ::-1] @ host[k]),
+        ]:
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(float(found), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("code", ["i1", "u2", "u4", "i8"])
+def test_places_that_are_known(code: str) -> None:
+    host = RNG.random(60)
+    places = RNG.integers(0 if code[0] == "u" else -60, 60, 3000).astype(code)
+    x, indices = put(host), put(places)
+    for k in range(20):
+        assert np.array_equal(x[indices[k : 100 * k]].get(), host[places[k : 100 * k]])
+    indices[7] = 60
+    for _ in range(3):
+        with pytest.raises(IndexError, match="index 60 is out of bounds"):
+            x[indices]
+
+
+def test_elements_that_the_host_reads() -> None:
+    x = put(np.arange(100.0)) + 1
+    for k in range(100):
+        assert float(x[k]) == k + 1
+        x[k] = x[k] * 2
+        assert float(x[k]) == 2 * k + 2
+
+
+def test_arrays_that_a_program_asks_for_again() -> None:
+    with dc.config(device=DEVICE):
+        for turn in range(4):
+            for made, wanted in [
+                (dc.zeros((3, 4)), np.zeros((3, 4))),
+                (dc.full(5, 1.5, "f4"), np.full(5, 1.5, "f4")),
+                (dc.arange(70_000), np.arange(70_000)),
+                (dc.linspace(0, 1, 9), np.linspace(0, 1, 9)),
+                (dc.mgrid[0:3, 0:70_000], np.mgrid[0:3, 0:70_000]),
+            ]:
+                assert np.array_equal(made.get(), wanted)
+                made += turn
+                made[0] = 9

@@ -72,7 +72,7 @@ TEXTS = {
         places.place_text(16, True, 2),
         [placing._find(2), placing._CLAIM, placing._FILL, placing._STORE],
     ),
-    "take": (choosing.take_text(2, True, "raise"), [picking._TAKE]),
+    "take": (choosing.take_text(2, "i8", "raise"), [picking.TAKE]),
     "search": (choosing.search_text(F2, True), [picking._SEARCH]),
     "ends": (tallies.ends_text(F2), [counting._ENDS]),
     "histogram": (
@@ -82,7 +82,7 @@ TEXTS = {
     "counts": (tallies.histogram_text(F4, F4, F4, None), [counting._HISTOGRAM]),
     "along and down": (
         vectors.vector_text(F8),
-        [products._ALONG, products._SHORT, products._DOWN, products._DOT],
+        [products._ALONG, products._SHORT, products._DOWN, products.DOT],
     ),
     "halve": (halving.halving_text(2), [copying._HALVE]),
     "normal": (ziggurats.normal_text(F4, 3.65), [drawing._PCG, drawing._NORMAL]),

@@ -37,6 +37,7 @@ from .exchange import borrowed
 from .functions import Function
 from .graphs import Graphs, short
 from .library import CudaLibrary, product
+from .lines import lines_of
 from .memory import Block, DeviceAllocator, DevicePool, block_of
 from .placing import Placing
 from .raw import Raw
@@ -119,6 +120,7 @@ class CudaBackend(Placing):
         self._transfers = Transfers(self)
         self.raw = Raw(self)
         self.select = Selector(self.raw).select
+        self.dot, self.pick = lines_of(self.raw)
         self._blas = Blas(self)
         self.graphs, self.short = Graphs(self), short()
         self._peers: dict[str, bool] = {}
@@ -341,9 +343,8 @@ class CudaBackend(Placing):
         found = self._blas.product(x, y)
         if found is not None or dtype.char not in PRODUCTS:
             return found
-        if self.streams.current.capture is not None:
-            return None  # CuPy refuses to be captured
-        return product(self, x, y)
+        capture = self.streams.current.capture  # CuPy refuses to be captured
+        return product(self, x, y) if capture is None else None
 
     # ------------------------------------------------------------------------ kernels
     def build(self, text: str, kernel: Kernel) -> Function:

@@ -19,7 +19,7 @@ from .memory import Block
 if TYPE_CHECKING:
     from .backend import CudaBackend
 
-__all__ = ["Function"]
+__all__ = ["Function", "Launcher", "Sizes"]
 
 Sizes: TypeAlias = tuple[int, int, int, int, int, int]
 
@@ -149,10 +149,15 @@ class Function:
         sizes = self.sizes(grid, group)
         if sizes is None:
             return False
+        launcher = self.launcher(backend, sizes)
+        return launcher.begin(memories, [*scalars, *numbers], sizes)
+
+    def launcher(self, backend: CudaBackend, sizes: Sizes) -> Launcher:
+        """What starts it with other numbers each time, over any grid."""
         launcher = self._once
         if launcher is None:
             launcher = self._once = Launcher(backend, _never, self, sizes, [])
-        return launcher.begin(memories, [*scalars, *numbers], sizes)
+        return launcher
 
 
 @lru_cache(1 << 10)

@@ -51,7 +51,7 @@ OWN: Mapping[str, Row] = {
 
 
 KEPT = frozenset(
-    (*ROWS, *INDEXED, *CONVOLVED, *ATTENDED, *MULTIPLIED, *transforms.TABLE)
+    ("take", *ROWS, *INDEXED, *CONVOLVED, *ATTENDED, *MULTIPLIED, *transforms.TABLE)
 )
 """Rows whose launches are kept, see `raw`."""
 

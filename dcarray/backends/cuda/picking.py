@@ -10,14 +10,23 @@ import numpy as np
 
 from ...layout import Layout
 from ...ops.indexing import filled
-from ..grid.library.work import INT32, INT64, INTP
+from ..grid.library.work import INT64, INTP
 from ..grid.views import GridView
 from .kernels import choosing
 from .kernels.common import is_known
 from .raw import Raw, signature
 from .stacks import ALIGNED
 
-__all__ = ["SIZES", "TABLE", "chosen", "counted", "is_choosable", "is_dense", "read"]
+__all__ = [
+    "SIZES",
+    "TABLE",
+    "TAKE",
+    "chosen",
+    "counted",
+    "is_choosable",
+    "is_dense",
+    "read",
+]
 
 SIZES = (1, 2, 4, 8, 16)
 """Bytes of elements that are copied in one piece."""
@@ -25,7 +34,7 @@ SIZES = (1, 2, 4, 8, 16)
 _COUNT = signature("count_tiles", "rwq")
 _ADD = signature("add_counts", "wq")
 _CHOOSE = signature("choose", "rrrwqq")
-_TAKE = signature("take", "rrwwqqqqqq")
+TAKE = signature("take", "rrwwqqqqqqq")
 _SEARCH = signature("search", "rrwqqqq")
 
 
@@ -162,11 +171,13 @@ def _taken(
         One is out of bounds, and ``mode`` is "raise".
     """
     size = x.dtype.itemsize
-    if indices.dtype not in (INT32, INT64) or mode not in ("raise", "wrap", "clip"):
+    code = f"{indices.dtype.kind}{indices.dtype.itemsize}"
+    if code not in choosing.PLACES or mode not in ("raise", "wrap", "clip"):
         return None
     if not indices.size or not x.size or not is_dense(x) or not is_dense(indices):
         return None
-    if indices.layout.offset or x.layout.offset % size:
+    begin, rest = divmod(indices.layout.offset, indices.dtype.itemsize)
+    if rest or x.layout.offset % size:
         return None
     outer, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
     shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
@@ -179,12 +190,15 @@ def _taken(
     if unit not in SIZES:
         return None
     out = raw.new(shape, x.dtype)
-    wrong = raw.zeros(2)
-    text = choosing.take_text(unit, indices.dtype == INT64, mode)
+    wrong = out
+    if mode == "raise":
+        raw.forget()  # it is read
+        wrong = raw.zeros(2)
+    text = choosing.take_text(unit, code, mode)
     count = outer * indices.size * inner
     groups = min(-(-count // 1024), 1 << 20)
-    numbers = (indices.size, length, inner, length * inner, outer, offset)
-    raw.run(text, _TAKE, (groups,), 256, x, indices, out, wrong, *numbers)
+    numbers = (indices.size, length, inner, length * inner, outer, offset, begin)
+    raw.run(text, TAKE, (groups,), 256, x, indices, out, wrong, *numbers)
     if mode == "raise":
         is_wrong, index = read(raw, wrong.memory, 2)
         if is_wrong:

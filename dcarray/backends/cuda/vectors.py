@@ -10,7 +10,7 @@ from .mapped import copied, inner
 from .raw import Raw, signature
 from .rows import parts_of
 
-__all__ = ["dot", "product"]
+__all__ = ["DOT", "MOST_OF_ONE", "dot", "product"]
 
 LEAST = 1 << 14
 """Elements of a matrix from which on the text is worth it."""
@@ -27,7 +27,7 @@ MOST_OF_ONE = 1 << 13
 _ALONG = signature("along", "rrwqqqqqq")
 _SHORT = signature("short_rows", "rrwqqqqqqq")
 _DOWN = signature("down", "rrwwwqqqqqq")
-_DOT = signature("dot", "rrwqqqqq")
+DOT = signature("dot", "rrwqqqqq")
 
 
 def product(raw: Raw, x: GridView, y: GridView) -> GridView | None:
@@ -80,7 +80,7 @@ def dot(raw: Raw, x: GridView, y: GridView) -> GridView | None:
         begin, (step,) = view.elements()
         numbers += [begin, step]
     text = vectors.vector_text(x.dtype)
-    raw.run(text, _DOT, (1,), vectors.THREADS, x, y, out, *numbers)
+    raw.run(text, DOT, (1,), vectors.THREADS, x, y, out, *numbers)
     return out
 
 

@@ -34,6 +34,17 @@ WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "uint2"}
 }
 """What stands for elements of so many bytes."""
 
+PLACES = {
+    "i1": "signed char",
+    "u1": "unsigned char",
+    "i2": "short",
+    "u2": "unsigned short",
+    "i4": "int",
+    "u4": "unsigned int",
+    "i8": "long long",
+}
+"""What stands for indices, by kind and size of their dtype."""
+
 
 @cache
 def mask_text(size: int) -> str:
@@ -53,14 +64,17 @@ def mask_text(size: int) -> str:
 
 
 @cache
-def take_text(size: int, wide: bool, mode: str) -> str:
+def take_text(size: int, code: str, mode: str) -> str:
     """The text of ``take``: the array, indices, the result, two words (whether an index
     is out of bounds, and one that is), and: how many indices there are, the length of
-    the axis, elements of ``size`` bytes behind one step, elements of a whole axis, and
-    how many axes there are."""
+    the axis, elements of ``size`` bytes behind one step, elements of a whole axis, how
+    many axes there are, and where the array and the indices begin.
+
+    ``code`` is that of the indices in `PLACES`.
+    """
     return (
         f"typedef {WORDS[size]} element;\n"
-        + f"typedef {'long long' if wide else 'int'} place;\n"
+        + f"typedef {PLACES[code]} place;\n"
         + _TAKE.replace("CHECK", _CHECKS[mode])
     )
 
@@ -235,7 +249,11 @@ _CHECKS = {
   wrong[0] = 1;
   return 0;
 """,
-    "wrap": "  given %= length;\n  return given < 0 ? given + length : given;\n",
+    "wrap": """\
+  if ((unsigned long long)given < (unsigned long long)length) return given;
+  given %= length;
+  return given < 0 ? given + length : given;
+""",
     "clip": "  return given < 0 ? 0 : given >= length ? length - 1 : given;\n",
 }
 
@@ -248,9 +266,10 @@ extern "C" __global__ void __launch_bounds__(256) take(
     const element *__restrict__ x, const place *__restrict__ places,
     element *__restrict__ out, long long *__restrict__ wrong, long long count,
     long long length, long long inner, long long axis, long long outer,
-    long long offset) {
+    long long offset, long long begin) {
   long long all = outer * count * inner, stride = gridDim.x * 1024ll;
   x += offset;
+  places += begin;
   for (long long first = blockIdx.x * 1024ll + threadIdx.x; first < all;
        first += stride) {
     long long given[4], from[4];
