@@ -47,7 +47,7 @@ FEW_PASSES = 1 << 19
 def _few(x: ArrayState, most: int = FEW) -> np.ndarray[Any, Any] | None:
     """The elements if there is nothing to fuse, and NumPy is done with them first."""
     below = current().whole_below
-    if not below:
+    if not below or x._device.is_named:
         return None
     host = x._settled()
     if host is None and x.size < below and len(auto_devices) == 1:
