@@ -15,7 +15,7 @@ from ..lazy.joining import may_join
 from ..lazy.route import auto_devices
 from ..ops.elementwise import DIVMOD, POWER
 from ..ops.spec import Op
-from .calls import device_of, elementwise, wrap, write
+from .calls import device_of, elementwise, wrap
 from .choice import runs_at_once
 from .immediate import small, wrapped
 from .quick import (
@@ -178,7 +178,7 @@ def in_place(x: ArrayState, way: Way, other: Any) -> Any:
     if not x._device.is_named:
         value = updated_on_host(op, x, other)
         if value is not None:
-            write(x, value)
+            update(x, value, other)
             return x
     elementwise(type(x), op, (x, other), out=x)
     return x

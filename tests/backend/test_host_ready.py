@@ -220,6 +220,27 @@ def test_operations_in_place():
         same(x, b)
 
 
+def test_operations_in_place_on_parts():
+    """What is added has no memory of its own, unless somebody wants it."""
+    a, b = data(), data(seed=3)
+    x, y = dc.asarray(a), dc.asarray(b)
+    for k in range(4):
+        with dc.profile() as p:
+            x[1:, :] -= 0.5 * (y[1:, :] - y[:-1, :])
+            x[:-1, 2:] += x[1:, 2:] * 0.25  # what is read is written, too
+        a[1:, :] -= 0.5 * (b[1:, :] - b[:-1, :])
+        a[:-1, 2:] += a[1:, 2:] * 0.25
+        assert p.groups[0].name.split() == ["subtract", "multiply", "subtract"]
+        part, kept = x[:, 3:], y[:, 3:] * k
+        part += kept
+        y[...] = y + 1
+        a[:, 3:] += b[:, 3:] * k
+        same(kept, b[:, 3:] * k)
+        b += 1
+        same(x, a)
+        same(y, b)
+
+
 @pytest.mark.parametrize("dtype", ["i4", "f4", "f8", "c16"])
 @pytest.mark.parametrize(
     "other",
