@@ -32,7 +32,7 @@ Shape = tuple[int, ...]
 NEAR = 1 << 18
 """Bytes that stay in the cache of a core."""
 
-QUICK = 8
+QUICK = 16
 """How much more work of short operations on them is done in the same time."""
 
 _ELEMENTARY = {name for name, _ in ELEMENTARY}
