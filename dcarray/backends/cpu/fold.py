@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ...config import current
-from ...render.llvm_elementary import ELEMENTARY
 from ...render.plan import Start
 from .engine import data_address
 from .execute import Executable, is_narrow
@@ -32,6 +31,7 @@ from .walks import (
     all_done,
     as_walked,
     extended,
+    has_long_body,
     is_dense,
     last_joined,
     slices_of,
@@ -54,8 +54,6 @@ SEVERAL = 64
 
 WIDEST = 4096
 """Columns whose results stay in the cache."""
-
-_ELEMENTARY = {name for name, _ in ELEMENTARY}
 
 
 def fold_inside(
@@ -333,7 +331,7 @@ def _rows(
     kept = (*reversed(steps[1:]), *(0,) * (len(above) - len(outer)))
     whole = extended(walk, walk.shape, list(walk.strides), (*kept, 0, size))
     # Few columns leave no room for vectors, without which a long body is slow.
-    several = length >= SEVERAL or not _has_long_body(executable)
+    several = length >= SEVERAL or not has_long_body(executable)
     if several and executable.fold_block(ufunc, whole, "columns"):
         width = max(SEVERAL, -(-length // (threads * 16)) * 16)
         width = min(WIDEST, length, width)
@@ -368,11 +366,6 @@ def _rows(
     if length > NARROW:
         width = min(width, max(NARROW // 2, -(-length // (4 * threads * 64)) * 64))
     return _pieces(executable, ufunc, walk, kept, width, "rows", threads)
-
-
-def _has_long_body(executable: Executable) -> bool:
-    ops = [node.op for node in executable.program.nodes]
-    return any(op.fast is not None or op.name in _ELEMENTARY for op in ops)
 
 
 def _pieces(

@@ -25,6 +25,55 @@ HostArray = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 
 
+class Way:
+    """The kernel, where one call of it in one thread is all; it never changes.
+
+    Attributes
+    ----------
+    settings : Settings
+        Those for which the rest holds.
+    bound : Bound or None
+        None where it takes more.
+    identity
+        What the result is before.
+    is_silent : bool
+        Whether no flag is looked for.
+    entry, frame, place, stop
+        See `native.drive`.
+    scratch : int
+        Bytes of scratch memory.
+    """
+
+    __slots__ = (
+        "bound",
+        "entry",
+        "frame",
+        "identity",
+        "is_silent",
+        "place",
+        "scratch",
+        "settings",
+        "stop",
+    )
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.bound: Bound | None = None
+        self.frame = b""
+        self.entry = self.place = self.stop = self.scratch = 0
+        self.identity: Any = None
+        self.is_silent = False
+
+    def take(self, bound: Bound, entry: int, stop: int, identity: Any) -> None:
+        """Call a kernel for so many blocks."""
+        self.frame, self.place = bound.blank()
+        self.scratch = bound.built.scratch
+        self.entry = entry
+        self.stop = stop
+        self.identity = identity
+        self.bound = bound
+
+
 class Folded:
     """What is left of a launch that comes again.
 
@@ -39,39 +88,16 @@ class Folded:
         A result.
     order : tuple of int
         The strides that NumPy's temporary would have.
-
-    Attributes
-    ----------
-    settings : Settings or None
-        Those for which the rest holds.
-    bound : Bound or None
-        The kernel, where one call of it in one thread is all.
-    identity
-        What the result is before.
-    is_silent : bool
-        Whether no flag is looked for.
-    entry, frame, place, stop
-        See `native.drive`.
-    scratch : int
-        Bytes of scratch memory.
     """
 
     __slots__ = (
-        "bound",
-        "entry",
         "executable",
-        "frame",
-        "identity",
         "inputs",
-        "is_silent",
         "order",
-        "place",
         "pool",
-        "scratch",
-        "settings",
         "shape",
-        "stop",
         "strides",
+        "way",
     )
 
     def __init__(
@@ -89,21 +115,16 @@ class Folded:
         self.strides = strides
         self.order = order
         self.inputs = len(executable.program.leaves)
-        self._prepare(reduced, current())
+        self.way = self._way(reduced, current())
 
-    def _prepare(self, reduced: HostArray, settings: Settings) -> None:
-        self.settings = settings
-        self.bound: Bound | None = None
-        self.frame = b""
-        self.entry = self.place = self.stop = self.scratch = 0
-        self.identity: Any = None
-        self.is_silent = False
-        machine = engine()
-        ufunc, self.is_silent = folds_inside(self.executable, self.shape, self.order)
+    def _way(self, reduced: HostArray, settings: Settings) -> Way:
+        executable, machine = self.executable, engine()
+        way = Way(settings)
+        ufunc, way.is_silent = folds_inside(executable, self.shape, self.order)
         if ufunc is None or machine is None or settings.engine != "auto":
-            return
+            return way
         fold = fold_of(
-            self.executable,
+            executable,
             ufunc,
             self.shape,
             self.strides,
@@ -111,17 +132,12 @@ class Folded:
             self.order,
             available_threads(),
         )
-        if not isinstance(fold, Rows) or not fold.dense or len(fold.pieces) > 1:
-            return
-        (piece,) = fold.pieces
-        if len(piece.slices) > 2:
-            return
-        self.bound = bound = piece.bound
-        self.identity = fold.identity
-        self.entry = machine.entry
-        self.frame, self.place = bound.blank()
-        self.stop = piece.slices[1]
-        self.scratch = bound.built.scratch
+        if isinstance(fold, Rows) and fold.dense and len(fold.pieces) == 1:
+            (piece,) = fold.pieces
+            if len(piece.slices) == 2:
+                stop = piece.slices[1]
+                way.take(piece.bound, machine.entry, stop, fold.identity)
+        return way
 
     def start(
         self,
@@ -133,27 +149,26 @@ class Folded:
     ) -> Sequence[Raised]:
         """Run it, for inputs and outputs that begin there; ``arrays`` gives them as
         arrays.  The result is in new memory."""
-        settings = current()
-        if settings is not self.settings:
-            self._prepare(reduced, settings)
-        executable = self.executable
-        bound = self.bound
+        settings, way = current(), self.way
+        if settings is not way.settings:
+            way = self.way = self._way(reduced, settings)
+        executable, bound = self.executable, way.bound
         if bound is not None and executable.aligned(addresses[: self.inputs]):
-            reduced.fill(self.identity)
+            reduced.fill(way.identity)
             numbers = b"" if not len(scalars) else bound.numbers(scalars)
             addresses.append(native.address(reduced))
             reached = native.drive(
-                self.entry,
-                self.frame,
-                self.place,
+                way.entry,
+                way.frame,
+                way.place,
                 addresses,
                 numbers,
-                0 if self.is_silent or not watch else flag_mask(watch),
-                self.stop,
-                0 if not self.scratch else scratch_memory(self.scratch),
+                0 if way.is_silent or not watch else flag_mask(watch),
+                way.stop,
+                0 if not way.scratch else scratch_memory(way.scratch),
             )
             addresses.pop()
-            if reached == self.stop:
+            if reached == way.stop:
                 return ()
             if reached >= 0:  # a flag has to be named
                 return stored_reduction(

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...config import current
+from ...render.llvm_elementary import ELEMENTARY
 from .execute import Executable
 from .geometry import Geometry, geometry_of
 from .threads import cut
@@ -17,6 +19,7 @@ __all__ = [
     "all_done",
     "as_walked",
     "extended",
+    "has_long_body",
     "is_dense",
     "last_joined",
     "slices_of",
@@ -25,6 +28,14 @@ __all__ = [
 
 HostArray = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
+
+NEAR = 1 << 18
+"""Bytes that stay in the cache of a core."""
+
+QUICK = 16
+"""How much more work of short operations on them is done in the same time."""
+
+_ELEMENTARY = {name for name, _ in ELEMENTARY}
 
 
 def walk_of(
@@ -82,8 +93,28 @@ def slices_of(
 ) -> array[int]:
     """``groups`` times ``each`` blocks, split so that a group stays on one thread."""
     operations = len(executable.program.nodes) + 1
+    if _is_quick(executable, walk, operations):
+        threads = 1
     pieces = cut(groups, math.prod(walk.shape), operations, threads)
     return array("q", [0, *(piece.stop * each for piece in pieces)])
+
+
+def _is_quick(executable: Executable, walk: Geometry, operations: int) -> bool:
+    """Whether threads do not pay yet: short operations on little memory that is read
+    again and again take a fraction of the time of others."""
+    if math.prod(walk.shape) * operations >= QUICK * current().thread_work:
+        return False
+    nbytes = 0
+    for row, dtype in zip(walk.strides, executable.program.leaves, strict=False):
+        lengths = [n for n, step in zip(walk.shape, row, strict=True) if step]
+        nbytes += math.prod(lengths) * dtype.itemsize
+    return nbytes <= NEAR and not has_long_body(executable)
+
+
+def has_long_body(executable: Executable) -> bool:
+    """Whether something is computed that takes many operations."""
+    ops = [node.op for node in executable.program.nodes]
+    return any(op.fast is not None or op.name in _ELEMENTARY for op in ops)
 
 
 def all_done(reached: Sequence[int], slices: array[int]) -> bool:
