@@ -10,6 +10,9 @@ from .state cimport ArrayState, host_sibling, settled, writable
 from .storing cimport stored_on_host
 from .updating cimport assigned
 
+cdef object _ndarray
+cdef frozenset _scalars
+
 @cython.locals(view=ArrayState)
 cpdef get_item(ArrayState x, key)
 cdef _element(ArrayState x, ArrayState view)

@@ -40,6 +40,7 @@ __all__ = ["add_at", "get_item", "set_item"]
 
 
 _ndarray = np.ndarray
+_scalars = SCALARS
 
 LARGE = 1 << 16
 """Elements from which the host has other ways through masks than NumPy's."""
@@ -60,7 +61,7 @@ def get_item(x: ArrayState, key: Any) -> Any:
             result = native_arrays.item_at(host, key)
             if type(result) is _ndarray:
                 return host_sibling(x, result)
-            if type(result) in SCALARS and limits().numbers:
+            if type(result) in _scalars and limits().numbers:
                 return result
             return wrap(type(x), result, x._device)
     if isinstance(key, ArrayState) and x._device.is_named:
@@ -175,7 +176,7 @@ def set_item(x: ArrayState, key: Any, value: Any) -> None:
             place = hosted(x, key)
         if simple or place is not None:
             kind = type(value)
-            if kind is int or kind is float or kind is _ndarray or kind in SCALARS:
+            if kind is int or kind is float or kind is _ndarray or kind in _scalars:
                 native_arrays.put(writable(x), place, value)
                 return
             if isinstance(value, ArrayState):
