@@ -27,7 +27,9 @@ LONG = np.dtype(np.uint64)
 
 WORD = 8
 """Elements whose mask is looked at as one word: where few are selected, most of the
-words are zero.  Groups begin at whole words."""
+words are zero, and where most are, they are `FULL`.  Groups begin at whole words."""
+
+FULL = 0x0101010101010101
 
 
 @cache
@@ -56,8 +58,20 @@ def select_kernel(dtype: DType, counted: bool) -> nodes.Kernel:
         stop = stop if end > at else start
         whole = max(stop - start, 0) // WORD
         first = start // WORD
-        for k in range(first, first + whole):
-            if words[k] != 0:
+        last = first + whole
+        k = first
+        while k < last:
+            after = k + 1
+            if words[k] == FULL:
+                while after < last:
+                    if words[after] != FULL:
+                        break
+                    after = after + 1
+                base = k * WORD
+                for i in range((after - k) * WORD):
+                    out[at + i] = base + i if counted else x[base + i]
+                at = at + (after - k) * WORD
+            elif words[k] != 0:
                 if at + WORD <= end:
                     for i in range(k * WORD, k * WORD + WORD):
                         out[at] = i if counted else x[i]
@@ -67,6 +81,7 @@ def select_kernel(dtype: DType, counted: bool) -> nodes.Kernel:
                         if mask[i] != 0:
                             out[at] = i if counted else x[i]
                             at = at + 1
+            k = after
         for i in range(start + whole * WORD, stop):
             if mask[i] != 0:
                 out[at] = i if counted else x[i]
@@ -88,14 +103,15 @@ def select_kernel(dtype: DType, counted: bool) -> nodes.Kernel:
 def place_kernel(dtype: DType) -> nodes.Kernel:
     """A run with other elements where a mask holds.
 
-    Parameters are the run, the mask as bytes, how many elements are replaced before
-    each group, the new elements, and: how many of those there are (the last one is
-    repeated), how many elements there are, and a group has.
+    Parameters are the run, the mask as bytes and as words, how many elements are
+    replaced before each group, the new elements, and: how many of those there are (the
+    last one is repeated), how many elements there are, and a group has.
     """
 
     def place(
         x: Scalar,
         mask: Scalar,
+        words: Scalar,
         begun: Scalar,
         values: Scalar,
         given: Scalar,
@@ -104,16 +120,26 @@ def place_kernel(dtype: DType) -> nodes.Kernel:
     ) -> None:
         group = global_id(0)
         start = group * each
+        stop = min(start + each, count)
         at = begun[group]
-        for i in range(start, min(start + each, count)):
-            own = values[min(at, given - 1)]
-            x[i] = own if mask[i] != 0 else x[i]
-            at = at + mask[i]
+        whole = max(stop - start, 0) // WORD
+        first = start // WORD
+        for k in range(first, first + whole):
+            if words[k] != 0:
+                for i in range(k * WORD, k * WORD + WORD):
+                    own = values[min(at, given - 1)]
+                    x[i] = own if mask[i] != 0 else x[i]
+                    at = at + mask[i]
+        for i in range(start + whole * WORD, stop):
+            if mask[i] != 0:
+                x[i] = values[min(at, given - 1)]
+                at = at + 1
 
     return built(
         place,
         array(dtype, True),
         array(BYTE),
+        array(LONG),
         array(INT64),
         array(dtype),
         numbers=3,

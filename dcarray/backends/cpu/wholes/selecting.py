@@ -48,14 +48,25 @@ MANY = 1 << 17
 
 
 def _is_run(x: Any) -> bool:
-    """Whether an array is contiguous memory of numbers."""
+    """Whether an array is contiguous memory of numbers, as machine code has them."""
     return (
         type(x) is np.ndarray
         and x.dtype.kind in "biufc"
-        and x.dtype.itemsize <= 8
+        and (x.dtype.itemsize <= 8 or x.dtype.char == "D")
         and x.flags.c_contiguous
         and x.flags.aligned
     )
+
+
+def _pieces(count: int) -> tuple[int, int]:
+    """In how many pieces a mask is cut, and their elements: whole words."""
+    pieces, each = (1, count) if count < SHARED else in_pieces(count)
+    return pieces, -(-each // rows.WORD) * rows.WORD
+
+
+def _words(truths: HostArray) -> HostArray:
+    """The bytes of a mask as words, but for the last few."""
+    return truths[: truths.size // rows.WORD * rows.WORD].view(np.uint64)
 
 
 class _Mask:
@@ -64,9 +75,7 @@ class _Mask:
     def __init__(self, mask: HostArray) -> None:
         self.bytes = mask.reshape(-1).view(np.uint8)
         self.count = len(self.bytes)
-        alone = self.count < SHARED
-        self.pieces, each = (1, self.count) if alone else in_pieces(self.count)
-        self.each = -(-each // rows.WORD) * rows.WORD
+        self.pieces, self.each = _pieces(self.count)
         self.begun = np.zeros(self.pieces + 1, np.int64)
         truths = self.bytes.view(np.bool)
 
@@ -77,9 +86,6 @@ class _Mask:
         run_slices(counted, self.pieces, available_threads())
         self.begun.cumsum(out=self.begun)
         self.selected = int(self.begun[-1])
-
-    def words(self) -> HostArray:
-        return self.bytes[: self.count // rows.WORD * rows.WORD].view(np.uint64)
 
 
 def _is_mask(mask: Any) -> bool:
@@ -95,12 +101,15 @@ def _is_mask(mask: Any) -> bool:
 def _selected(x: HostArray, mask: HostArray) -> HostArray | None:
     """``x[mask]`` of a run and a mask of its size; None without machine code."""
     found = _Mask(mask)
+    if found.selected == found.count:
+        return x.reshape(-1).copy()
     kind = carrier(x.dtype)
     kernel = rows.select_kernel(kind, False)
     out = rented(found.selected, x.dtype)
     elements = x.reshape(-1).view(kind)
     sizes = (found.count, found.each)
-    arguments = (elements, found.bytes, found.words(), found.begun, out.view(kind))
+    truths = found.bytes
+    arguments = (elements, truths, _words(truths), found.begun, out.view(kind))
     done = run_pieces(kernel, found.pieces, (*arguments, *sizes))
     return out if done else None
 
@@ -111,7 +120,7 @@ def _places(mask: HostArray) -> HostArray | None:
     kernel = rows.select_kernel(rows.BYTE, True)
     out = rented(found.selected, np.dtype(np.int64))
     bytes_ = found.bytes
-    arguments = (bytes_, bytes_, found.words(), found.begun, out)
+    arguments = (bytes_, bytes_, _words(bytes_), found.begun, out)
     done = run_pieces(kernel, found.pieces, (*arguments, found.count, found.each))
     return out if done else None
 
@@ -166,7 +175,7 @@ def put(x: HostArray, key: Any, value: Any) -> None:
         if key.dtype == np.bool:
             if key.shape == x.shape and _is_mask(key) and _replaced(x, key, value):
                 return
-        elif x.ndim == 1 and is_worth_it(x, key):
+        elif x.ndim == 1 and x.itemsize <= 8 and is_worth_it(x, key):
             values = _elements(x, value)
             if (
                 values is not None
@@ -198,14 +207,15 @@ def _replaced(x: HostArray, mask: HostArray, value: Any) -> bool:
     if values is None or values.ndim != 1:
         return False
     if np.ndim(value) == 0:
-        pieces, each = in_pieces(mask.size)
+        pieces, each = _pieces(mask.size)
         begun = np.zeros(pieces, np.int64)
     else:
         found = _Mask(mask)
         pieces, each, begun = found.pieces, found.each, found.begun
         if found.selected != values.size or not values.size:
             return False  # NumPy says what is wrong
-    arguments = (x.reshape(-1).view(kind), mask.reshape(-1).view(np.uint8), begun)
+    truths = mask.reshape(-1).view(np.uint8)
+    arguments = (x.reshape(-1).view(kind), truths, _words(truths), begun)
     sizes = (values.size, mask.size, each)
     kernel = rows.place_kernel(kind)
     return run_pieces(kernel, pieces, (*arguments, values.view(kind), *sizes))
