@@ -85,6 +85,7 @@ def cut_tiles(
     column: int,
     shares: int = SHARES,
     fewest: int | None = None,
+    larger: int = 1,
 ) -> list[Tile]:
     """Cut a result of (batch, groups, \\*size) positions.
 
@@ -99,10 +100,12 @@ def cut_tiles(
     fewest : int, optional
         Columns of a tile that there are at least: without it, those of a product of
         matrices.
+    larger : int
+        How many times the usual bytes a tile may take.
     """
     fair = batch * groups * math.prod(size) // shares
     least = FEWEST if fewest is None else fewest
-    wanted = max(least, min(TILE_BYTES // column, fair))
+    wanted = max(least, min(larger * TILE_BYTES // column, fair))
     blocks = list(_blocks(size, wanted))
     most = wanted // max(1, math.prod(size))
     some_groups = max(1, min(groups, most))

@@ -204,8 +204,8 @@ def _convolve(
     if along is not None:
         line_convolve(along, x, w, window, y)
         return
-    code = square_lines(y.dtype)
-    if code is not None and pointwise_suits(code, x, w, window, y):
+    code = square_lines(y.dtype) if pointwise_suits(x, w, window, y) else None
+    if code is not None:
         convolve_pointwise(code, x, w, y)
         return
     direct = tiles_for(y.dtype, w.shape[1], groups)

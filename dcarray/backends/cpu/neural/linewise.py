@@ -38,6 +38,10 @@ TERMS = 4096
 WEIGHTS = 512
 """Most weights of a channel of the result whose gradient is made at once."""
 
+ALONE = 4
+"""How much larger tiles of groups of one channel are: its lines are not read again
+after those of another one, and each tile takes some Python."""
+
 Axes: TypeAlias = tuple[Sizes, ...]
 """Distances along each axis of a box."""
 
@@ -252,7 +256,9 @@ def line_convolve(
     row = span * item * y.shape[-1]
     threads = available_threads()
     size = (*y.shape[2:-1], 1)
-    tiles = cut_tiles(x.shape[0], groups, size, row, JOBS * threads, fewest=1)
+    larger = ALONE if per_group == 1 else 1
+    wanted = JOBS * threads
+    tiles = cut_tiles(x.shape[0], groups, size, row, wanted, fewest=1, larger=larger)
     idle: list[Workspace] = []
 
     def run(number: int) -> None:
@@ -300,7 +306,8 @@ def line_weights(
     rows = -(-terms // code.spots) * code.spots
     span = per_group * math.prod(window.stride) + width
     size = (*gradient.shape[2:-1], 1)
-    tiles = cut_tiles(x.shape[0], groups, size, span * item * length)
+    larger = ALONE if per_group == 1 else 1
+    tiles = cut_tiles(x.shape[0], groups, size, span * item * length, larger=larger)
     found: list[HostArray | None] = [None] * len(tiles)
     idle: list[Workspace] = []
 

@@ -29,20 +29,24 @@ PAGE = 4096
 """Bytes between channels, or a multiple, at which they would share one place of the
 cache."""
 
+FEWEST = 8
+"""Channels of a result: those of the largest tile."""
+
+SHORTEST = 16
+"""Positions: those of the longest vector."""
+
 JOBS = 4
 """Pieces of work for each thread."""
 
 
-def pointwise_suits(
-    code: SquareLines, x: HostArray, w: HostArray, window: Window, y: HostArray
-) -> bool:
+def pointwise_suits(x: HostArray, w: HostArray, window: Window, y: HostArray) -> bool:
     """Whether `convolve_pointwise` is the way; the weights are (groups, channels of y,
     channels of x, \\*kernel)."""
     ones = (1,) * len(window.kernel)
     plain = window.kernel == window.stride == ones and not any(window.low)
     if not plain or x.shape[2:] != y.shape[2:] or w.shape[0] > 1:
         return False
-    if y.shape[1] < code.places or math.prod(y.shape[2:]) < code.length:
+    if y.shape[1] < FEWEST or math.prod(y.shape[2:]) < SHORTEST:
         return False
     return x.strides[1] % PAGE > 0 and all(map(_flat, (x, y)))
 
