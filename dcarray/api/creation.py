@@ -280,7 +280,7 @@ def full(
         wanted = default_dtype(kind, target) if dtype is None else dtype
         name = made.name_of(shape, wanted, target)
         if name is not None:
-            found = made.filled(DeviceArray, name, fill_value, target)
+            found = made.filled(DeviceArray, name, fill_value)
             if found is not None:
                 return found  # type: ignore[no-any-return]
     value = convert(fill_value, device=target)

@@ -49,7 +49,7 @@ def filled(
         if value is None:
             found = made.empty(DeviceArray, name)
         else:
-            found = made.filled(DeviceArray, name, value, target)
+            found = made.filled(DeviceArray, name, value)
         if found is not None:
             return found  # type: ignore[no-any-return]
     if dtype is None:
@@ -100,7 +100,7 @@ def alike(
         if value is None:
             found = made.empty(DeviceArray, name)
         else:
-            found = made.filled(DeviceArray, name, value, target)
+            found = made.filled(DeviceArray, name, value)
         if found is not None:
             return found
     wanted = x.dtype if dtype is None else np.dtype(dtype)

@@ -1,7 +1,7 @@
 """New arrays on named devices: what one of a shape and a dtype takes is found once.
 
-Memory without content is taken from the pool; one number everywhere, and what a call
-gives again, are recorded as copies of what lies on the device already.
+Memory is taken from the pool, and what a call gives again is a copy, recorded, of what
+lies on the device already.
 """
 
 from __future__ import annotations
@@ -16,13 +16,8 @@ from ..backends.gate import gate
 from ..backends.registry import Device, backend_for, when_removed
 from ..backends.starting import allocator_of
 from ..errors import DeviceError
-from ..layout import Layout
-from ..lazy.callers import user_place
 from ..lazy.execute import evaluate
-from ..lazy.graph import Form, Value, View, value_of
-from ..lazy.record import form_of, written_one
-from ..ops.elementwise import CAST
-from ..ops.spec import Signature
+from ..lazy.graph import View, value_of
 from .kept import copied, number_for
 from .state import ArrayState, showing
 
@@ -66,7 +61,6 @@ class Empty:
 
 
 _empty: dict[tuple[Any, ...], Empty] = {}
-_filled: dict[tuple[Any, ...], tuple[Form, Value]] = {}
 _called: dict[tuple[Any, ...], ArrayState | None] = {}
 """What calls gave; None for those that came once."""
 
@@ -132,29 +126,16 @@ def new(
     return found
 
 
-def filled(
-    cls: type[ArrayState], name: tuple[Any, ...], number: Any, device: Device
-) -> Any:
-    """An array of one number, recorded; None as for `empty`, and for numbers that the
-    dtype does not hold as they are."""
+def filled(cls: type[ArrayState], name: tuple[Any, ...], number: Any) -> Any:
+    """An array of one number; None as for `empty`, and for numbers that the dtype does
+    not hold as they are."""
     lies = _empty.get(name)
-    if lies is None:
+    if lies is None or number_for(cls, number, lies.view[1]) is None:
         return None
-    # 0 and -0.0, 1 and True are equal, and are not the same.
-    key = (name, type(number), number or repr(number))
-    found = _filled.get(key)
-    if found is None:
-        layout, dtype = lies.view
-        source = number_for(cls, number, dtype)
-        if source is None or not layout.shape or not layout.plain:
-            return None
-        seen = View.of(Layout(layout.shape, (0,) * len(layout.shape)), dtype)
-        form = form_of(CAST, [seen], Signature((dtype,), (dtype,)), "C")
-        if len(_filled) >= MOST:
-            _filled.clear()
-        found = _filled[key] = (form, source._read().value)
-    form, value = found
-    return showing(cls, written_one(form, (value,), device, 0, user_place()))
+    made = empty(cls, name)
+    if made is not None:
+        made[...] = number
+    return made
 
 
 # ------------------------------------------------------------------- calls that recur
@@ -203,7 +184,6 @@ def _kept(name: tuple[Any, ...], x: ArrayState) -> bool:
 def _forget(device: str) -> None:
     global _taken
     _empty.clear()
-    _filled.clear()
     _called.clear()
     _taken = 0
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backends.buffer import device_buffer
+from .. import native
+from ..backends.buffer import Buffer, device_buffer
 from ..backends.gate import gate
 from ..backends.registry import backend_for
+from ..backends.residents import moment
+from ..dtypes import DType
 from ..errors import DeviceError, UnsupportedError
 from ..layout import Layout
-from ..profile import collectors, count
+from ..profile import collectors, counters
 from .execute import evaluate
 from .graph import State, Value, View, value_of
 from .noting import notes
@@ -44,7 +47,7 @@ def multiply(x: Value, shown: View, y: Value, seen: View) -> Value | None:
     if begin % size or step % size or first % size or stride % size:
         return None
     lies = (begin // size, step // size, first // size, stride // size)
-    return _done(backend, dot, x, y, dtype, layout.shape[0], lies, ())
+    return _done(backend, dot, x, y, dtype, layout.shape[0], lies, _plain(-1, dtype))
 
 
 def take(x: Value, shown: View, places: Value, seen: View) -> Value | None:
@@ -61,8 +64,9 @@ def take(x: Value, shown: View, places: Value, seen: View) -> Value | None:
         return None
     if other.strides[0] != kind.itemsize:
         return None
-    lies = (layout.shape[0], begin, first)
-    return _done(backend, pick, x, places, (dtype, kind), other.shape[0], lies, None)
+    lies, number = (layout.shape[0], begin, first), other.shape[0]
+    view = _plain(number, dtype)
+    return _done(backend, pick, x, places, (dtype, kind), number, lies, view)
 
 
 def _done(
@@ -73,24 +77,53 @@ def _done(
     kinds: Any,
     number: int,
     lies: tuple[int, ...],
-    shape: Any,
+    view: View,
 ) -> Value | None:
-    """What a backend makes of two values, as a value of a shape, or of so many."""
+    """What a backend makes of two values, and how it lies."""
     if x.state != _STORED or y.state != _STORED:
         evaluate((x, y))
     one, other = x.buffer, y.buffer
     assert one is not None and other is not None
     _gate.enter()
     try:
-        memory = work(one.read_on(backend), other.read_on(backend), kinds, number, lies)
+        first, second = _memory(one, backend), _memory(other, backend)
+        memory = work(first, second, kinds, number, lies)
     except (DeviceError, UnsupportedError):
         return None
     finally:
         _gate.leave()
     if memory is None:
         return None
-    count("library")
-    dtype = kinds if shape == () else kinds[0]
-    plain = Layout.plain_for((number,) if shape is None else shape, dtype.itemsize)
+    native.count(counters, "library")
     buffer = device_buffer(backend.device, memory, memory.nbytes)
-    return value_of(View.of(plain, dtype), x.device, None, 0, buffer)
+    return value_of(view, x.device, None, 0, buffer)
+
+
+def _memory(buffer: Buffer, backend: Any) -> Any:
+    """A buffer's memory on a device."""
+    copies, valid, label = buffer._copies, buffer._valid, backend.device
+    if copies is not None and valid is not None and label in valid:
+        # Whoever holds it keeps it, also when the buffer gives it up.
+        memory = copies.get(label)
+        if memory is not None:
+            buffer.last_used = moment()
+            return memory
+    return buffer.read_on(backend)
+
+
+def _plain(length: int, dtype: DType) -> View:
+    """How so many elements lie without gaps; one alone has no axes for a length of
+    -1."""
+    name = (length, dtype, dtype.num)
+    found = _views.get(name)
+    if found is None:
+        if len(_views) >= MOST:
+            _views.clear()
+        shape = () if length < 0 else (length,)
+        found = _views[name] = View.of(Layout.plain_for(shape, dtype.itemsize), dtype)
+    return found
+
+
+MOST = 1 << 12
+
+_views: dict[tuple[Any, ...], View] = {}
