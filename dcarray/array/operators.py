@@ -44,6 +44,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import native
 from ..backends.registry import common_device
 from ..config import limits
 from ..lazy.joining import may_join
@@ -125,9 +126,10 @@ def _forward(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
         else:
             a = settled(x)
     if a is not None:
-        limit = limits().small
+        force = limits()
+        limit = force.small
         size = a.size
-        if size < limit:
+        if size < force.parts or (size < limit and native.is_contiguous(a)):
             b = small(op, x, a, size, other, limit)
             if b is not None:
                 return wrapped(x, function(a, b))
@@ -144,9 +146,10 @@ def _reflected(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     if a is None:
         a = settled(x)
     if a is not None:
-        limit = limits().small
+        force = limits()
+        limit = force.small
         size = a.size
-        if size < limit:
+        if size < force.parts or (size < limit and native.is_contiguous(a)):
             b = small(op, x, a, size, other, limit)
             if b is not None:
                 return wrapped(x, function(b, a))
