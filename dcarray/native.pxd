@@ -136,7 +136,7 @@ cdef extern from *:
     }
 
     static CYTHON_INLINE int dc_is_contiguous(PyObject* array) {
-        return (((dc_array*)array)->flags & 0x0001) != 0;
+        return (((dc_array*)array)->flags & 0x0003) != 0;  /* in C's order or Fortran's */
     }
 
     static CYTHON_INLINE int dc_is_aligned(PyObject* array) {

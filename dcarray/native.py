@@ -145,8 +145,8 @@ def is_aligned(array: Any) -> bool:
 
 
 def is_contiguous(array: Any) -> bool:
-    """Whether its elements follow each other, the last axis running fastest."""
-    return array.flags.c_contiguous  # type: ignore[no-any-return]
+    """Whether its elements follow each other without gaps, in either order."""
+    return array.flags.forc  # type: ignore[no-any-return]
 
 
 def lie(array: Any, start: int) -> Any:
