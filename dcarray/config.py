@@ -45,7 +45,7 @@ __all__ = [
 MiB = 1 << 20
 GiB = 1 << 30
 
-WHOLE = 5
+WHOLE = 2
 """Times `Settings.small_array`, see `Settings.whole_below`."""
 
 
@@ -66,10 +66,11 @@ class Settings:
         "alone.",
     )
     small_array: int = _setting(
-        9216,
+        24576,
         "Results with fewer elements are computed at once by a NumPy call; larger "
-        "ones are recorded and fused.  Functions that are more than one operation are "
-        "NumPy's own below five times as many.  ``dcarray tune`` measures it.",
+        "ones are recorded and fused.  For operators on parts of arrays, which have "
+        "gaps, it is three eighths of that, and functions that are more than one "
+        "operation are NumPy's own below twice as many.  ``dcarray tune`` measures it.",
     )
     lazy: Literal["auto", "always", "never"] = _setting(
         "auto", "Record large results (auto), results of any size (always) or none."
@@ -257,6 +258,8 @@ class Limits:
     settings : Settings
     small : int
         `Settings.eager_below`.
+    parts : int
+        The same for arrays with gaps, through which NumPy goes row by row.
     whole : int
         `Settings.whole_below`.
     numbers : bool
@@ -265,11 +268,12 @@ class Limits:
         Whether new arrays are on ``auto``.
     """
 
-    __slots__ = ("auto", "numbers", "settings", "small", "whole")
+    __slots__ = ("auto", "numbers", "parts", "settings", "small", "whole")
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.small = settings.eager_below
+        self.parts = self.small * 3 // 8
         self.whole = settings.whole_below
         self.numbers = settings.scalars == "numpy"
         self.auto = settings.device == "auto"

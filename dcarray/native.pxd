@@ -226,6 +226,10 @@ cdef extern from *:
         return PyBytes_FromStringAndSize((char*)words, (2 + 2 * count) * (int)sizeof *words);
     }
 
+    static CYTHON_INLINE int dc_is_contiguous(PyObject* array) {
+        return (((dc_array*)array)->flags & 0x0003) != 0;  /* in C's order or Fortran's */
+    }
+
     static CYTHON_INLINE int dc_is_aligned(PyObject* array) {
         return (((dc_array*)array)->flags & 0x0100) != 0;
     }
@@ -341,6 +345,7 @@ cdef extern from *:
     """
     Py_ssize_t address "dc_address" (object array)
     bint is_aligned "dc_is_aligned" (object array)
+    bint is_contiguous "dc_is_contiguous" (object array)
     object lie "dc_lie" (object array, Py_ssize_t start)
     long long drive "dc_drive" (
         size_t entry, object frame, Py_ssize_t place, object addresses, object tail,

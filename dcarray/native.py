@@ -20,6 +20,7 @@ __all__ = [
     "frame",
     "identity",
     "is_aligned",
+    "is_contiguous",
     "item",
     "launch",
     "lie",
@@ -156,6 +157,11 @@ def address(array: Any) -> int:
 def is_aligned(array: Any) -> bool:
     """Whether its elements begin where their dtype asks for."""
     return array.flags.aligned  # type: ignore[no-any-return]
+
+
+def is_contiguous(array: Any) -> bool:
+    """Whether its elements follow each other without gaps, in either order."""
+    return array.flags.forc  # type: ignore[no-any-return]
 
 
 def lie(array: Any, start: int) -> Any:

@@ -1,7 +1,7 @@
 cimport cython
 
-from .. cimport native_arrays
-from ..config cimport limits
+from .. cimport native, native_arrays
+from ..config cimport Limits, limits
 from .immediate cimport small, wrapped
 from .quick cimport record_on_device, updated_on_device, updated_on_host
 from .state cimport ArrayState, settled, writable
@@ -12,9 +12,9 @@ cdef class Way:
 
 cdef object _matmul
 
-@cython.locals(size=Py_ssize_t, limit=Py_ssize_t)
+@cython.locals(force=Limits, size=Py_ssize_t, limit=Py_ssize_t)
 cpdef forward(ArrayState x, Way way, other)
-@cython.locals(size=Py_ssize_t, limit=Py_ssize_t)
+@cython.locals(force=Limits, size=Py_ssize_t, limit=Py_ssize_t)
 cpdef reflected(ArrayState x, Way way, other)
 cpdef unary(ArrayState x, Way way)
 @cython.locals(size=Py_ssize_t, limit=Py_ssize_t)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import native_arrays
+from .. import native, native_arrays
 from ..backends.registry import common_device
 from ..config import limits
 from ..lazy.joining import may_join
@@ -91,9 +91,10 @@ def forward(x: ArrayState, way: Way, other: Any) -> Any:
         else:
             a = settled(x)
     if a is not None:
-        limit = limits().small
+        force = limits()
+        limit = force.small
         size = native_arrays.size_of(a)
-        if size < limit:
+        if size < force.parts or (size < limit and native.is_contiguous(a)):
             b = small(way.op, x, a, size, other, limit)
             if b is not None:
                 return wrapped(x, native_arrays.applied(way.ufunc, way.function, a, b))
@@ -110,9 +111,10 @@ def reflected(x: ArrayState, way: Way, other: Any) -> Any:
     if a is None:
         a = settled(x)
     if a is not None:
-        limit = limits().small
+        force = limits()
+        limit = force.small
         size = native_arrays.size_of(a)
-        if size < limit:
+        if size < force.parts or (size < limit and native.is_contiguous(a)):
             b = small(way.op, x, a, size, other, limit)
             if b is not None:
                 return wrapped(x, native_arrays.applied(way.ufunc, way.function, b, a))

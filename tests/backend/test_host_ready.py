@@ -401,7 +401,7 @@ def test_no_room_is_told_as_before(monkeypatch):
         lambda a: a[3],
         lambda a: a[:, None],
         lambda a: a[4:4],
-        lambda a: a[2, 5],
+        lambda a: a[2, 5, ...],
         lambda a: a.view(np.uint8)[1:, 3:],
         lambda a: a.view(np.uint8)[1:, 3 : 3 + 8].view(np.float64),
     ],

@@ -234,8 +234,13 @@ def test_a_row_and_a_column_are_recorded() -> None:
     for made in (row * column, dc.add(row, column), np.add(row, column)):
         assert made._binding.value.state != State.STORED
         assert made[5, 7] == made[0, 0]
-    square = dc.ones((90, 90))
+    square = dc.ones((150, 150))
     assert (square * square)._host is not None
+    assert (square.T * 2.0)._host is not None
+    part = dc.ones((150, 151))[:, 1:]
+    for made in (part * 2.0, 2.0 - part, part * square):
+        assert made._binding.value.state != State.STORED
+    assert (part[:50] * 2.0)._host is not None
 
 
 # ------------------------------------------------------------------------------- out
