@@ -8,7 +8,7 @@ cpdef current()
 
 cdef class Limits:
     cdef public object settings
-    cdef public Py_ssize_t small
+    cdef public Py_ssize_t small, whole
     cdef public bint auto, numbers
 
 cdef Limits _limits

@@ -45,6 +45,9 @@ __all__ = [
 MiB = 1 << 20
 GiB = 1 << 30
 
+WHOLE = 5
+"""Times `Settings.small_array`, see `Settings.whole_below`."""
+
 
 def _setting(default: Any, doc: str) -> Any:
     return field(default=default, metadata={"doc": doc})
@@ -63,9 +66,10 @@ class Settings:
         "alone.",
     )
     small_array: int = _setting(
-        49152,
+        9216,
         "Results with fewer elements are computed at once by a NumPy call; larger "
-        "ones are recorded and fused.  ``dcarray tune`` measures it.",
+        "ones are recorded and fused.  Functions that are more than one operation are "
+        "NumPy's own below five times as many.  ``dcarray tune`` measures it.",
     )
     lazy: Literal["auto", "always", "never"] = _setting(
         "auto", "Record large results (auto), results of any size (always) or none."
@@ -172,6 +176,12 @@ class Settings:
             return self.small_array
         return sys.maxsize if self.lazy == "never" else 0
 
+    @property
+    def whole_below(self) -> int:
+        """Functions that are more than one operation, and do not fuse, are NumPy's own
+        for arrays of the host with fewer elements than this."""
+        return min(WHOLE * self.eager_below, sys.maxsize)
+
 
 _TYPES = get_type_hints(Settings)
 
@@ -247,17 +257,20 @@ class Limits:
     settings : Settings
     small : int
         `Settings.eager_below`.
+    whole : int
+        `Settings.whole_below`.
     numbers : bool
         Whether single elements are NumPy's scalars.
     auto : bool
         Whether new arrays are on ``auto``.
     """
 
-    __slots__ = ("auto", "numbers", "settings", "small")
+    __slots__ = ("auto", "numbers", "settings", "small", "whole")
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.small = settings.eager_below
+        self.whole = settings.whole_below
         self.numbers = settings.scalars == "numpy"
         self.auto = settings.device == "auto"
 

@@ -143,8 +143,7 @@ cdef extern from *:
 
     #define DC_WORDS 512
 
-    /* As the documentation of native.py has it; -1 where it does not fit, or -2 with an
-       exception. */
+    /* As the documentation of native.py has it; -2 with an exception. */
     static CYTHON_UNUSED long long dc_drive(size_t entry, PyObject* frame, Py_ssize_t place,
                               PyObject* addresses, PyObject* tail, Py_ssize_t watch,
                               long long stop, size_t scratch) {
@@ -163,7 +162,7 @@ cdef extern from *:
         Py_BEGIN_ALLOW_THREADS
         reached = ((dc_driver)entry)(words, 0, stop, (void*)scratch);
         Py_END_ALLOW_THREADS
-        return reached;
+        return words[9] ? -3 : reached;
     }
 
     typedef int (*dc_launcher)(void*, unsigned, unsigned, unsigned, unsigned, unsigned,

@@ -90,7 +90,8 @@ def drive(
     Returns
     -------
     int
-        The block that was reached; -1 if it cannot be called so.
+        The block that was reached; -3 if ``dcarray_single`` saw flags, and -1 if it
+        cannot be called so.
     """
     return -1
 

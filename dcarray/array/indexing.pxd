@@ -1,5 +1,6 @@
 cimport cython
 
+from .. cimport native
 from ..config cimport current
 from .kept cimport copied, sliced
 from .keys cimport hosted, is_basic, is_simple

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import native
 from ..backends.registry import Device, common_device
 from ..config import config, current
 from ..dtypes import is_recordable
-from ..layout import Layout, address_of, broadcast_shapes, broadcast_strides
+from ..layout import Layout, broadcast_shapes, broadcast_strides
 from ..lazy import execute, placing, route, squares
 from ..lazy.graph import Read
 from ..lazy.record import record
@@ -248,7 +249,7 @@ def _is_same_memory(a: Any, b: np.ndarray[Any, Any]) -> bool:
         and a.shape == b.shape
         and a.strides == b.strides
         and a.dtype == b.dtype
-        and address_of(a) == address_of(b)
+        and native.address(a) == native.address(b)
     )
 
 

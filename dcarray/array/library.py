@@ -106,7 +106,7 @@ def _is_host_only(operands: Sequence[Any], device: Device) -> bool:
     """Whether ``auto`` has no choice: the arrays are small, or of dtypes that other
     devices do not know."""
     arrays = [x for x in operands if _is_array(x)]
-    return sum([x.size for x in arrays]) < current().eager_below or not all(
+    return sum([x.size for x in arrays]) < current().whole_below or not all(
         [is_recordable(x.dtype) for x in arrays]
     )
 

@@ -78,7 +78,7 @@ from ..ops.elementwise import (
     SUBTRACT,
 )
 from ..ops.spec import Op
-from .calls import device_of, elementwise, library, wrap, write
+from .calls import device_of, elementwise, library, wrap
 from .choice import runs_at_once
 from .container import Container
 from .immediate import small, wrapped
@@ -212,7 +212,7 @@ def _in_place(x: ArrayState, op: Op, function: _Function, other: Any) -> Any:
     if not x._device.is_named:
         value = updated_on_host(op, x, other)
         if value is not None:
-            write(x, value)
+            update(x, value, other)
             return x
     elementwise(type(x), op, (x, other), out=x)
     return x

@@ -10,11 +10,11 @@ from ..lazy.record cimport converted, scalar_for, written, written_one
 from ..config cimport current
 from .forms cimport element_of, form_on_device
 from .immediate cimport at_once
-from .state cimport ArrayState, showing
+from .state cimport ArrayState, known, showing
 
 @cython.locals(
     sources=list, key=list, array=ArrayState, binding=Binding, value=Value,
-    buffer=Buffer, form=Form, named=bint, known=dict, element=tuple,
+    buffer=Buffer, form=Form, named=bint, forms=dict, element=tuple,
     numbers=tuple, mask=int,
 )
 cdef _quickly(op, tuple operands, target=*)

@@ -32,7 +32,7 @@ from .forms import (
     worked_out,
 )
 from .immediate import SCALARS, at_once
-from .state import ArrayState, check_dtype, showing
+from .state import ArrayState, check_dtype, known, showing
 
 __all__ = [
     "Function",
@@ -47,6 +47,8 @@ __all__ = [
 Array = TypeVar("Array", bound=ArrayState)
 
 _STORED = State.STORED
+
+_float64 = np.dtype(np.float64)
 
 
 def finish(cls: type[Array], values: Sequence[Value]) -> Any:
@@ -114,9 +116,10 @@ def _quickly(op: Op, operands: tuple[Any, ...], target: Any = None) -> Any:
         binding = array._binding
         view = array._view
         if binding is None or view is None:
-            if not is_recordable(x.dtype):
+            dtype = x.dtype
+            if dtype is not _float64 and not is_recordable(dtype):
                 return None
-            value = array._read()[0]
+            value = known(array)
             view = array._view
         else:
             value = binding._value or binding.value
@@ -137,17 +140,17 @@ def _quickly(op: Op, operands: tuple[Any, ...], target: Any = None) -> Any:
         if not named:
             return None
         mask = 0
-    known = on_devices if named else on_hosts
+    forms = on_devices if named else on_hosts
     name = tuple(key)
-    form = known.get(name)
+    form = forms.get(name)
     if form is None or not (named or form.plain or _are_aligned(operands)):
         form = worked_out(op, operands, key, named)
         if form is None:
             return None
-        if len(known) > 1 << 16:
+        if len(forms) > 1 << 16:
             forget()
-            known.clear()
-        known[name] = form
+            forms.clear()
+        forms[name] = form
     try:
         given = converted(form, sources)
     except OverflowError:
@@ -175,7 +178,7 @@ def _are_aligned(operands: tuple[Any, ...]) -> bool:
         if isinstance(x, ArrayState):
             array = x
             host = array._host
-            if host is not None and not host.flags.aligned:
+            if host is not None and not native.is_aligned(host):
                 return False
     return True
 

@@ -16,6 +16,7 @@ from ..config import config, current
 from ..dtypes import DType, is_recordable
 from ..lazy import errstate
 from ..lazy.graph import State
+from ..lazy.route import auto_devices
 from ..ops import elementwise as ops
 from ..ops.reduction import SUM
 from ..ops.spec import Op
@@ -45,10 +46,12 @@ FEW_PASSES = 1 << 19
 
 def _few(x: ArrayState, most: int = FEW) -> np.ndarray[Any, Any] | None:
     """The elements if there is nothing to fuse, and NumPy is done with them first."""
-    below = current().eager_below
+    below = current().whole_below
     if not below:
         return None
     host = x._settled()
+    if host is None and x.size < below and len(auto_devices) == 1:
+        host = x._array()  # two launches of the host are shorter than a new group
     return host if host is not None and host.size < max(below, most) else None
 
 

@@ -111,7 +111,7 @@ def arrays_are(cls: type[ArrayState]) -> None:
 def _answer(rule: Whole, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """What the short way gives; None where it is not taken."""
     force = limits()
-    most = force.small
+    most = force.whole
     if not most or len(arguments) > rule.places:
         return None
     if rule.most > most:
@@ -180,7 +180,7 @@ def _hosts(
         if kind is _cls:
             array = x
             host = array._host
-            if host is None and array.size < limits().small:
+            if host is None and array.size < limits().whole:
                 host = array._settled()
             if host is None or place >= operands:
                 return None

@@ -28,6 +28,9 @@ cpdef showing(cls, Value value)
 @cython.locals(binding=Binding, value=Value)
 cpdef settled(ArrayState x)
 
+@cython.locals(binding=Binding, value=Value)
+cpdef Value known(ArrayState x)
+
 @cython.locals(binding=Binding)
 cpdef writable(ArrayState x)
 

@@ -20,7 +20,7 @@ from ..errors import UnsupportedError
 from ..layout import Layout
 from ..lazy import execute, graph, recover
 from ..lazy.graph import Binding, Read, State, Value, View, binding_of
-from ..lazy.host_views import host_view
+from ..lazy.host_views import host_layout, host_view
 
 __all__ = [
     "NUMBERS",
@@ -30,6 +30,7 @@ __all__ = [
     "check_dtype",
     "host_sibling",
     "is_foreign",
+    "known",
     "of_host",
     "settled",
     "showing",
@@ -158,7 +159,7 @@ class ArrayState:
             assert host is not None
             if shared:
                 buffer = Buffer.of_host(host, shared)
-                layout = graph.host_layout(host, buffer)
+                layout = host_layout(host, buffer)
                 value = graph.stored(buffer, layout, host.dtype, self._device)
                 binding = binding_of(value)
             else:
@@ -169,14 +170,10 @@ class ArrayState:
 
     def _read(self) -> Read:
         """The array as an operand."""
-        binding = self._bind()
+        value = known(self)
         view = self._view
-        if view is None:
-            host = self._host
-            buffer = binding.value.buffer
-            assert host is not None and buffer is not None
-            view = self._view = host_view(host, buffer)
-        return Read(binding.value, view[0], view[1])
+        assert view is not None
+        return Read(value, view[0], view[1])
 
     def _is_shared(self) -> bool:
         """Whether somebody outside can write the memory now."""
@@ -330,6 +327,21 @@ def settled(x: ArrayState) -> HostArray | None:
     ):
         return None
     return x._array()
+
+
+def known(x: ArrayState) -> Value:
+    """What the graph has of an array; ``x._view`` is there from now on."""
+    binding = x._binding
+    if binding is None:
+        binding = x._bind()
+    value = binding._value
+    if value is None:
+        value = binding._made()
+    if x._view is None:
+        host, buffer = x._host, value.buffer
+        assert host is not None and buffer is not None
+        x._view = host_view(host, buffer)
+    return value
 
 
 def writable(x: ArrayState) -> HostArray:

@@ -6,8 +6,9 @@ from typing import Any
 
 from ..lazy.execute import write
 from ..lazy.graph import Read
+from ..lazy.updating import store
 from .kept import part_of
-from .state import ArrayState
+from .state import ArrayState, known
 
 __all__ = ["stored_on_host"]
 
@@ -24,12 +25,14 @@ def stored_on_host(x: ArrayState, key: Any, value: ArrayState) -> bool:
     source = other._value
     if source is None or source.expr is None or value._view is not source.view:
         return False
-    target, layout, dtype = x._read()
+    target = known(x)
     if target.expr is not None or other is x._binding or x._is_shared():
         return False
     shown = part_of(x, key)
     layout, dtype = shown
     if layout.shape != source.layout.shape or dtype is not source.dtype:
         return False
+    if store(target, shown, source):
+        return True
     write(Read(target, layout, dtype), Read(source, source.layout, source.dtype))
     return True

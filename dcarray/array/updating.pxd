@@ -5,9 +5,9 @@ from ..lazy.graph cimport Binding, Form, Value
 from ..lazy.updating cimport store, store_copy
 from .forms cimport element_of
 from .kept cimport number_for, part_of
-from .state cimport ArrayState
+from .state cimport ArrayState, known
 
-@cython.locals(target=Value, spare=Value, operand=ArrayState)
+@cython.locals(target=Value, spare=Value, operand=ArrayState, bound=Binding, goes=bint)
 cpdef update(ArrayState x, Value value, other)
 
 @cython.locals(

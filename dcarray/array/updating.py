@@ -1,4 +1,4 @@
-"""Writing to arrays on named devices, as most programs do it: operators in place, and
+"""Writing to arrays, as most programs do it: operators in place, and on named devices
 values for parts that slices choose.
 
 What such a write comes to is found once for operands that lie so.
@@ -18,7 +18,7 @@ from ..ops.spec import Signature
 from .calls import write
 from .forms import element_of
 from .kept import number_for, part_of
-from .state import ArrayState
+from .state import ArrayState, known
 
 __all__ = ["assigned", "update"]
 
@@ -28,12 +28,22 @@ _copies: dict[tuple[View, View], Form | None] = {}
 
 def update(x: ArrayState, value: Value, other: Any) -> None:
     """Have an array show what an operator in place recorded of it and ``other``."""
-    target = x._binding._value  # type: ignore[union-attr]
-    if target is not None and (target.expr is None or x._view is not target.view):
+    target: Value | None
+    if x._device.is_named:
+        target = x._binding._value  # type: ignore[union-attr]
+        goes = target is not None and (
+            target.expr is None or x._view is not target.view
+        )
+    else:
+        target = known(x)
+        goes = x._view is not target.view  # all of an array waits, see `calls.write`
+    if goes:
+        assert target is not None
         spare = None
         if isinstance(other, ArrayState):
             operand = other
-            spare = operand._binding._value  # type: ignore[union-attr]
+            bound = operand._binding
+            spare = None if bound is None else bound._value
         view = x._view
         assert view is not None
         if store(target, view, value, spare):

@@ -1,5 +1,7 @@
 cimport cython
 
+from .. cimport native
+
 from .residents cimport enter, moment
 
 @cython.freelist(64)

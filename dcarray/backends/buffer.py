@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import native
 from ..errors import DeviceLostError, UnsupportedError
-from ..layout import Layout, address_of
+from ..layout import Layout
 from .base import Backend, Memory
 from .moving import transfer
 from .pair import Pair, adopted, shown
@@ -83,11 +84,11 @@ class Buffer:
     @classmethod
     def of_host(cls, array: HostArray, shared: bool = False) -> Buffer:
         """Take over the memory of a NumPy array."""
-        start = address_of(array)
-        low, high = Layout(array.shape, array.strides).span(array.itemsize)
+        low, high = 0, array.nbytes
+        if not array.flags.c_contiguous:
+            low, high = Layout(array.shape, array.strides).span(array.itemsize)
         buffer = _buffer(high - low)
-        buffer.root = array
-        buffer.start = start + low
+        buffer.root, buffer.start = array, native.address(array) + low
         if shared:
             buffer._sharer = True
         return buffer
@@ -95,7 +96,7 @@ class Buffer:
     def _put(self, device: str, memory: Memory) -> None:
         if device == "cpu":
             self.root = memory
-            self.start = address_of(memory)
+            self.start = native.address(memory)
             if self._valid is not None:
                 self._valid.add("cpu")
         else:
@@ -285,7 +286,7 @@ class Buffer:
             found = shown(backend_for(device), self._copy_on(device), self.nbytes)
             if found is not None:
                 self.pair, self.root = found
-                self.start = address_of(self.root)
+                self.start = native.address(self.root)
                 return
 
     def _take_for(self, device: str) -> None:
@@ -327,9 +328,8 @@ class Buffer:
 
     def _keep_only(self, device: str) -> None:
         if self._copies is not None:
-            self._copies = {
-                d: m for d, m in self._copies.items() if d == device
-            } or None
+            kept = {d: m for d, m in self._copies.items() if d == device}
+            self._copies = kept or None
         self.pair = None
         if device == "cpu":
             if self._copies is None:

@@ -2,6 +2,7 @@ cimport cython
 
 from .. cimport native
 from ..backends.buffer cimport Buffer
+from .host_views cimport host_view
 
 cdef object _PENDING, _STORED
 

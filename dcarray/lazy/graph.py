@@ -19,16 +19,15 @@ import os
 import weakref
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from .. import native
 from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device
 from ..dtypes import DType
-from ..layout import Layout, Shape, address_of
+from ..layout import Layout, Shape
 from ..ops.program import Inner
 from ..ops.spec import Op, Signature
 from .callers import Place, line_of
+from .host_views import host_view
 from .locking import new_lock
 from .views import View
 
@@ -151,8 +150,8 @@ class Binding:
             if self._value is None:
                 root = self._root
                 buffer = Buffer.of_host(root)
-                layout = host_layout(root, buffer)
-                value = stored(buffer, layout, root.dtype, self._device)
+                view = host_view(root, buffer)
+                value = value_of(view, self._device, None, 0, buffer)
                 value.binding = native.reference(self)
                 self._value = value
                 self._root = None
@@ -219,17 +218,6 @@ def binding_of(value: Value | None, root: Any = None, device: Device = AUTO) -> 
     if value is not None:
         value.binding = native.reference(binding)
     return binding
-
-
-def host_layout(host: np.ndarray[Any, Any], buffer: Buffer) -> Layout:
-    """Where an array of the host lies in a buffer."""
-    offset = address_of(host) - buffer.start
-    flags = host.flags
-    if not offset and flags.c_contiguous and flags.aligned and host.size:
-        plain = Layout.plain_for(host.shape, host.dtype.itemsize)
-        if plain.strides == host.strides:  # of one element they can be any
-            return plain
-    return Layout(host.shape, host.strides, offset)
 
 
 class Form:

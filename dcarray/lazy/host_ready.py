@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backends.buffer import Buffer, device_buffer
-from ..backends.registry import Device
+from ..backends.registry import AUTO, Device
 from . import joining, route
 from .compiled import executable_for
 from .places import Into
 from .ready import Ready
+from .route import auto_devices
 
 if TYPE_CHECKING:
     from .found import Found
@@ -26,12 +27,14 @@ HostArray = np.ndarray[Any, Any]
 
 def is_host_alone(device: Device) -> bool:
     """Whether work with this label can run on the host only."""
+    if device is AUTO and len(auto_devices) == 1:
+        return True
     labels = route.candidates(device)
     return len(labels) == 1 and labels[0] == "cpu"
 
 
 def host_ready(backend: Any, plan: Plan) -> HostReady | None:
-    """A plan that has run on the host; None where the long way is as short."""
+    """A plan that has run on the host; None where the long way is the only one."""
     if plan.reduced is not None:
         return None
     executable, _ = executable_for(backend, plan.program)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import native
 from ..backends.buffer import Buffer
-from .graph import host_layout
+from ..layout import Layout
 from .views import View
 
-__all__ = ["host_view"]
+__all__ = ["host_layout", "host_view"]
 
 MOST = 1 << 16
 
@@ -21,8 +22,7 @@ _views: dict[tuple[Any, ...], View] = {}
 def host_view(host: np.ndarray[Any, Any], buffer: Buffer) -> View:
     """How an array of the host lies in a buffer, and what its elements are."""
     dtype = host.dtype
-    offset = host.__array_interface__["data"][0] - buffer.start
-    key = (offset, host.strides, host.shape, dtype, host.flags.aligned)
+    key = (native.lie(host, buffer.start), dtype)
     found = _views.get(key)
     if found is None or found[1] is not dtype:
         found = View.of(host_layout(host, buffer), dtype)
@@ -30,3 +30,14 @@ def host_view(host: np.ndarray[Any, Any], buffer: Buffer) -> View:
             _views.clear()
         _views[key] = found
     return found
+
+
+def host_layout(host: np.ndarray[Any, Any], buffer: Buffer) -> Layout:
+    """Where an array of the host lies in a buffer."""
+    offset = native.address(host) - buffer.start
+    flags = host.flags
+    if not offset and flags.c_contiguous and flags.aligned and host.size:
+        plain = Layout.plain_for(host.shape, host.dtype.itemsize)
+        if plain.strides == host.strides:  # of one element they can be any
+            return plain
+    return Layout(host.shape, host.strides, offset)

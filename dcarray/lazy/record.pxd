@@ -12,6 +12,7 @@ cpdef Form form_of(op, kinds, signature=*, order=*)
 @cython.locals(name=tuple, model=Form)
 cdef Form _form_like(op, kinds, signature, order)
 
+@cython.locals(given=list, dtypes=tuple, place=Py_ssize_t)
 cpdef tuple converted(Form form, sources)
 
 @cython.locals(expr=Expr)

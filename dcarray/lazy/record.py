@@ -206,14 +206,14 @@ def converted(form: Form, sources: Sequence[Any]) -> tuple[Any, ...]:
     """
     if len(form.arrays) == len(sources):
         return tuple(sources)
-    return tuple(
-        [
-            as_scalar(x, dtype) if view is None else x
-            for x, view, dtype in zip(
-                sources, form.inputs, form.signature.inputs, strict=True
-            )
-        ]
-    )
+    given: list[Any] = []
+    dtypes = form.signature.inputs
+    for place in range(len(sources)):
+        x = sources[place]
+        if form.inputs[place] is None:
+            x = as_scalar(x, dtypes[place])
+        given.append(x)
+    return tuple(given)
 
 
 def written(

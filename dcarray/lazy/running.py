@@ -29,6 +29,7 @@ from .host_ready import host_ready, is_host_alone
 from .places import Accumulator, Into
 from .plans import Plan
 from .ready import Ready
+from .route import auto_devices
 
 __all__ = ["begin", "run", "view_on", "wait_for", "work_of"]
 
@@ -107,7 +108,7 @@ def run(
     if device.is_named:
         home = device.label
     else:
-        home = route.home_of(found.leaves)
+        home = "auto" if len(auto_devices) < 2 else route.home_of(found.leaves)
         if home == "auto" and plan.usual is not None:
             if into is None and plan.usual.holds():
                 home = plan.usual.label

@@ -31,12 +31,17 @@ cdef bint _is_read_later(Found found, Value target, shown) except -1
 @cython.locals(expr=Expr)
 cdef bint _is_dear(Value source) except -1
 
+@cython.locals(expr=Expr)
+cdef bint _keeps_much(Value source) except -1
+
 @cython.locals(readers=list, reader=Value)
 cdef bint _only(Value target, Value source) except -1
 cdef bint _is_wanted(Value reader) except -1
 
 @cython.locals(readers=list, waiting=list, kept=list, reader=Value, value=Value)
 cdef list _waiting_for(Value target, computed)
+
+cpdef bint touches(long long first, long long size, long long other, long long length) except -1
 
 cdef dict _apart
 cdef list _last

@@ -1,4 +1,4 @@
-"""The short way of `execute.write`, for memory that is on a device alone: what was
+"""The short way of `execute.write`, for memory that is in one place alone: what was
 recorded is computed straight into a part of it, by a launch that is found again."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 from ..ops.elementwise import CAST
 from ..ops.spec import Signature
 from .callers import user_place
-from .execute import evaluate
+from .execute import KEPT, evaluate
 from .found import Found
 from .graph import Expr, Form, Read, State, Value, View, lock
 from .known import find
@@ -18,7 +18,7 @@ from .noting import refuse
 from .obstacles import obstacles
 from .places import Into
 from .record import form_of, read_again, written_one
-from .route import far_home
+from .route import auto_devices, far_home
 from .running import begin, run
 
 __all__ = ["store", "store_copy", "touches"]
@@ -57,10 +57,11 @@ def store(
     """
     device = target.device
     if not device.is_named:
-        home = far_home(target)
-        if home is None:
+        home = far_home(target) if len(auto_devices) > 1 else None
+        if home is not None:
+            device = home
+        elif target.buffer is None or target.buffer._valid is not None:
             return False
-        device = home
     refuse()
     _let_go()
     if target.expr is not None:
@@ -78,12 +79,16 @@ def store(
                 if not first:
                     return False
             elif _is_read_later(found, target, shown) or _is_dear(source):
+                if not device.is_named:
+                    return False  # NumPy copies what is on the host
                 through = True
             else:
                 first = _waiting_for(target, found.values)
                 if not first:
                     then = None
                     if source.binding is not None and source.binding() is not None:
+                        if not device.is_named and _keeps_much(source):
+                            return False
                         then = _shown_later(target, shown, source)
                         if then is None:
                             return False
@@ -183,6 +188,13 @@ def _is_dear(source: Value) -> bool:
     expr = source.expr
     assert expr is not None
     return source.readers is not None and expr.nodes > FEW and source.is_bound()
+
+
+def _keeps_much(source: Value) -> bool:
+    """Whether a value that stays pending would keep much more memory than its own."""
+    expr = source.expr
+    assert expr is not None
+    return expr.widest > KEPT * source.layout.size * source.dtype.itemsize
 
 
 def _only(target: Value, source: Value) -> bool:

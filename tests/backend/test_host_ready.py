@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import dcarray as dc
+from dcarray.backends.buffer import Buffer
 from dcarray.lazy import execute, plans
+from dcarray.lazy.host_views import host_view
 from dcarray.profile import counters
 
 SHAPE = (60, 100)
@@ -117,6 +119,36 @@ def test_assignments_to_parts(key):
         same(value, a[key] * 2 + 1)
 
 
+def test_an_array_that_was_assigned_keeps_its_elements():
+    """It is computed again for who wants it, from what is there by then."""
+    a, b = data(), data(seed=3)
+    for _ in range(3):
+        x, y, z = dc.asarray(a), dc.asarray(b), dc.asarray(a)
+        value = x[1:-1] * 2 + 1
+        z[1:-1] = value
+        later = value + 4
+        x[...] = y
+        z[...] = 0
+        same(value, a[1:-1] * 2 + 1)
+        same(later, a[1:-1] * 2 + 1 + 4)
+
+
+def test_flags_of_a_prepared_launch_are_those_of_its_operations():
+    a, b = data(), data(seed=3)
+    b[7, 3] = 0
+    with np.errstate(divide="ignore"):
+        wanted = a * 2 / b - 1
+    for _ in range(4):
+        x, y = dc.asarray(a), dc.asarray(b)
+        with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+            same(x * 2 / y - 1, wanted)
+        x *= 2
+        x /= y
+        x -= 1
+        with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+            same(x, wanted)
+
+
 def test_assignments_to_parts_of_what_is_read():
     for _ in range(3):
         a = data()
@@ -186,6 +218,27 @@ def test_operations_in_place():
         x += k
         b = b * 1.5 + k
         same(x, b)
+
+
+def test_operations_in_place_on_parts():
+    """What is added has no memory of its own, unless somebody wants it."""
+    a, b = data(), data(seed=3)
+    x, y = dc.asarray(a), dc.asarray(b)
+    for k in range(4):
+        with dc.profile() as p:
+            x[1:, :] -= 0.5 * (y[1:, :] - y[:-1, :])
+            x[:-1, 2:] += x[1:, 2:] * 0.25  # what is read is written, too
+        a[1:, :] -= 0.5 * (b[1:, :] - b[:-1, :])
+        a[:-1, 2:] += a[1:, 2:] * 0.25
+        assert p.groups[0].name.split() == ["subtract", "multiply", "subtract"]
+        part, kept = x[:, 3:], y[:, 3:] * k
+        part += kept
+        y[...] = y + 1
+        a[:, 3:] += b[:, 3:] * k
+        same(kept, b[:, 3:] * k)
+        b += 1
+        same(x, a)
+        same(y, b)
 
 
 @pytest.mark.parametrize("dtype", ["i4", "f4", "f8", "c16"])
@@ -336,3 +389,34 @@ def test_no_room_is_told_as_before(monkeypatch):
         with pytest.raises(MemoryError, match="nothing left"):
             dc.evaluate(kept)
     same(x * 3 + 4, data() * 3 + 4)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda a: a,
+        lambda a: a[1:-1, 2:],
+        lambda a: a[::-1, ::3],
+        lambda a: a.T,
+        lambda a: a[3],
+        lambda a: a[:, None],
+        lambda a: a[4:4],
+        lambda a: a[2, 5],
+        lambda a: a.view(np.uint8)[1:, 3:],
+        lambda a: a.view(np.uint8)[1:, 3 : 3 + 8].view(np.float64),
+    ],
+)
+def test_parts_lie_where_numpy_has_them(part):
+    whole = data()
+    buffer = Buffer.of_host(whole)
+    for _ in range(2):
+        shown = part(whole)
+        layout, dtype = host_view(shown, buffer)
+        assert dtype == shown.dtype
+        assert (layout.shape, layout.strides) == (shown.shape, shown.strides)
+        start = whole.__array_interface__["data"][0]
+        place = shown.__array_interface__["data"][0]
+        assert start + layout.offset == place
+        of_part = Buffer.of_host(shown)
+        low, high = layout.span(dtype.itemsize)
+        assert (of_part.start - start, of_part.nbytes) == (low, high - low)

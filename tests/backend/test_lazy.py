@@ -187,7 +187,7 @@ def test_in_place_leaves_alone_what_was_recorded_before(operands):
 
 def test_in_place_cannot_be_done_again_after_an_interrupt(operands, monkeypatch):
     _, (x, y, _) = operands
-    x += y
+    x += y * 7 - y / 3 + y * y  # a group that has not run before
 
     def interrupted(*arguments):
         raise KeyboardInterrupt

@@ -401,7 +401,7 @@ def test_a_subclass_keeps_its_way() -> None:
 
 
 def test_large_arrays_go_the_long_way() -> None:
-    below = dc.zeros(current().small_array - 1)
+    below = dc.zeros(current().whole_below - 1)
     above = dc.zeros(below.size + 1)
     assert is_short(SORT, below) and not is_short(SORT, above)
     assert is_short(FLIP, above)  # nothing but a view

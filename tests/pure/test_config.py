@@ -206,6 +206,7 @@ def test_default_of_the_process() -> None:
 
 def test_eager_below() -> None:
     with config(small_array=100):
+        assert limits().whole == 500
         with config(lazy="auto"):
             assert current().eager_below == 100
         with config(lazy="always"):

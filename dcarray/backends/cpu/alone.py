@@ -48,9 +48,9 @@ class Alone:
         self.program = program
         self.node = program.nodes[0]
         first = len(program.leaves) + len(program.scalars)
-        self._places = [program.outputs.index(first + k) for k in self._results()]
+        self.places = [program.outputs.index(first + k) for k in self._results()]
         self._dtypes = program.slot_dtypes()
-        self._masks = [kind.alignment - 1 for kind in self._kinds()]
+        self.masks = [kind.alignment - 1 for kind in self._kinds()]
         self._bound: dict[Any, Bound | None] = {}
 
     def _results(self) -> range:
@@ -66,7 +66,7 @@ class Alone:
         """Run the node; the outputs are those of the program."""
         values: list[Any] = [*inputs, *map(scalar_array, scalars, self.program.scalars)]
         operands = [values[slot] for slot in self.node.inputs]
-        targets = [outputs[place] for place in self._places]
+        targets = [outputs[place] for place in self.places]
         size = targets[0].size
         threads = available_threads() if size >= 2 * current().thread_work else 1
         if (
@@ -94,11 +94,7 @@ class Alone:
         shape = targets[0].shape
         rows = [a.strides if a.ndim else (0,) * len(shape) for a in operands]
         strides = (*rows, *(target.strides for target in targets))
-        key = (shape, strides)
-        try:
-            bound = self._bound[key]
-        except KeyError:
-            bound = self._bound[key] = self._bind(shape, strides)
+        bound = self.bound(shape, strides)
         if bound is None:
             return False
         addresses = [data_address(operand) for operand in operands]
@@ -106,12 +102,24 @@ class Alone:
         if watch and any(end in addresses for end in ends):
             return False  # what raises a flag is run again
         addresses.extend(ends)
-        for address, mask in zip(addresses, self._masks, strict=True):
+        for address, mask in zip(addresses, self.masks, strict=True):
             if address & mask:
                 return False
         frame = bound.frame(addresses, (), watch)
         drive_all(bound, frame, bound.edges(1, threads), threads)
         return frame[Frame.FLAGS] == 0
+
+    def bound(
+        self, shape: tuple[int, ...], strides: tuple[tuple[int, ...], ...]
+    ) -> Bound | None:
+        """NumPy's loop for operands and results that lie so; None where NumPy itself
+        has to do it."""
+        key = (shape, strides)
+        try:
+            return self._bound[key]
+        except KeyError:
+            found = self._bound[key] = self._bind(shape, strides)
+            return found
 
     def _kinds(self) -> list[np.dtype[Any]]:
         return [*(self._dtypes[slot] for slot in self.node.inputs), *self.node.dtypes]

@@ -18,7 +18,7 @@ from . import memory
 from .engine import data_address
 from .execute import Executable
 from .folded import Folded
-from .prepared import Prepared
+from .prepared import Prepared, prepared
 from .reductions import launch_reduction, reduce
 
 __all__ = ["CpuBackend"]
@@ -127,11 +127,9 @@ class CpuBackend:
         leaves: Sequence[tuple[Layout, np.dtype[Any]]],
         outputs: Sequence[tuple[Layout, np.dtype[Any]]],
     ) -> Prepared | None:
-        """A launch that will come again, for operands that lie so; None for one that is
-        of one operation, or of none."""
-        if executable.alone is not None or 0 in shape or not outputs:
-            return None
-        return Prepared(executable, shape, leaves, outputs)
+        """A launch that will come again, for operands that lie so; None where nothing
+        is to be launched."""
+        return prepared(executable, shape, leaves, outputs)
 
     def reduce(
         self,

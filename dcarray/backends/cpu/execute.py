@@ -54,7 +54,7 @@ class Executable:
         self.interpreter = Interpreter(program)
         self._dtypes = program.slot_dtypes()
         self.alone = Alone(program) if self._is_alone() else None
-        self._alignments = [dtype.alignment - 1 for dtype in program.leaves]
+        self.alignments = [dtype.alignment - 1 for dtype in program.leaves]
         self._sketches: dict[bool, Sketch | None] = {}
         self._strict: dict[int, Bound | None] = {}
         self._signals = any(
@@ -134,7 +134,7 @@ class Executable:
 
     def aligned(self, addresses: Sequence[int]) -> bool:
         """Whether inputs begin where kernels can read them."""
-        for address, mask in zip(addresses, self._alignments, strict=True):
+        for address, mask in zip(addresses, self.alignments, strict=True):
             if address & mask:
                 return False
         return True
@@ -162,6 +162,23 @@ class Executable:
         ]
         if not slices:
             return ()
+        return self.repaired(
+            slices, bound, addresses, scalars, watch, slots, aliased, arrays
+        )
+
+    def repaired(
+        self,
+        slices: Sequence[range],
+        bound: Bound,
+        addresses: Sequence[int],
+        scalars: Sequence[Any],
+        watch: int,
+        slots: tuple[int, ...],
+        aliased: tuple[bool, ...],
+        arrays: Callable[[], tuple[Sequence[HostArray], Sequence[HostArray]]],
+    ) -> Sequence[Raised]:
+        """The rest of a launch: blocks of which the first of each slice was not done,
+        since it raised flags."""
         repair = None
         if watch or bound.built.doubts:
             inputs, outputs = arrays()
@@ -185,7 +202,7 @@ class Executable:
             if found:
                 flags.append(found)
 
-        run_slices(task, len(slices), threads)
+        run_slices(task, len(slices), available_threads())
         return merged(flags)
 
     def _strictly(

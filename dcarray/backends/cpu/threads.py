@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from ...config import current
 from .cores import Elsewhere
 
-__all__ = ["available_threads", "cut", "run_slices"]
+__all__ = ["SLICE", "available_threads", "cut", "run_slices"]
 
 SLICE = 1 << 21
 """Elements × operations of a slice in long launches, 1 to 50 ms: a thread that waits
