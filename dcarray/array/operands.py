@@ -82,10 +82,6 @@ def device_of(operands: Sequence[Any], name: str) -> Device:
     )
 
 
-LINE = 32
-"""How many elements NumPy computes in the time in which it calls a loop."""
-
-
 def as_host(x: Any) -> Any:
     return x._array() if isinstance(x, ArrayState) else x
 
@@ -94,17 +90,13 @@ def spreads(operands: Sequence[Any], limit: int) -> bool:
     """Whether small arrays make a large result, as a row and a column do.
 
     Each of them has fewer elements than ``limit``; numbers among them change nothing.
-    A result of short lines, larger than all of them, counts for more than it has:
-    NumPy calls a loop for each line, and what comes next may do without the result.
     """
     common: tuple[int, ...] | None = None
     changed = False
-    largest = 0
     for x in operands:
         shape = getattr(x, "shape", None)
         if shape is None:
             continue
-        largest = max(largest, x.size)
         if common is None:
             common = shape
         elif shape != common:
@@ -117,9 +109,7 @@ def spreads(operands: Sequence[Any], limit: int) -> bool:
     count = 1
     for length in common:
         count *= length
-    if count >= limit or count <= largest:
-        return count >= limit
-    return count + LINE * (count // common[-1]) >= limit
+    return count >= limit
 
 
 def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:

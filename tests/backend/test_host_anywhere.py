@@ -112,7 +112,7 @@ def test_places_are_not_kept(planned: list[Any]) -> None:
         for j in range(2, 10):
             x[i, :j] = x[i, :j] - x[j, :j] * x[0, :j]
             (x[i, 1:j] * x[j, 1:j]).sum()
-    assert len(planned) <= 6
+    assert len(planned) <= 12
 
 
 def test_flags_are_named_at_other_places() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import dcarray as dc
 from dcarray.array import immediate, indexing, operators
-from dcarray.array.operands import LINE, spreads
+from dcarray.array.operands import spreads
 from dcarray.config import current
 from dcarray.lazy.graph import State
 
@@ -222,11 +222,7 @@ def test_which_results_are_large(limit: int) -> None:
             except ValueError:
                 assert not spreads(arrays, limit)
             else:
-                count = int(np.prod(shape))
-                large = count >= limit
-                if count > max(np.size(x) for x in arrays):  # lines count, too
-                    large = large or count + LINE * (count // shape[-1]) >= limit
-                assert spreads(arrays, limit) == large
+                assert spreads(arrays, limit) == (np.prod(shape) >= limit)
 
 
 def test_a_row_and_a_column_are_recorded() -> None:
