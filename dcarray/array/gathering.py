@@ -37,7 +37,7 @@ def _lies_within(x: ArrayState, key: ArrayState) -> bool:
 
 def gathered(x: ArrayState, key: Any) -> Any:
     """``x[key]`` for a key with index arrays."""
-    if isinstance(key, ArrayState) and _lies_within(x, key):
+    if isinstance(key, ArrayState) and x._device.is_named and _lies_within(x, key):
         # Where no index is wrong, the host need not wait for the device to say so.
         found = taken(x, key)
         if found is None:

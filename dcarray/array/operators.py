@@ -263,7 +263,7 @@ class Operators(Container):
         made = product(self, other)
         if made is not None:
             return made
-        if self._host is None and type(other) is type(self):
+        if self._device.is_named and type(other) is type(self):
             found = multiplied(self, other)
             if found is not None:
                 return found

@@ -407,25 +407,20 @@ def _written_on_device(op: Op, x: Any, other: Any, way: int) -> Value | None:
             return None
         sources = (first, second)
     else:
+        kind = type(other)
+        one, two = (kind, shown) if way == _REFLECTED else (shown, kind)
+        form = form_on_device(op, one, two, device)
+        if form is None:
+            return None
         try:
-            if way == _REFLECTED:
-                form = form_on_device(op, type(other), shown, device)
-                if form is None:
-                    return None
-                sources = (scalar_for(form, other, 0), first)
-            else:
-                form = form_on_device(op, shown, type(other), device)
-                if form is None:
-                    return None
-                sources = (first, scalar_for(form, other, 1))
+            number = scalar_for(form, other, 0 if way == _REFLECTED else 1)
         except OverflowError:
             return None
+        sources = (number, first) if way == _REFLECTED else (first, number)
     buffer = first.buffer
     if buffer is not None and buffer._sharer is not None:
         return None
-    if len(form.outputs) > 1:
-        return None
-    if way == _IN_PLACE and not _fits(form.outputs[0], x):
+    if len(form.outputs) > 1 or (way == _IN_PLACE and not _fits(form.outputs[0], x)):
         return None
     mask = max(capture(), 0)
     return written_one(form, sources, device, mask, user_place())

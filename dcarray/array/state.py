@@ -17,7 +17,7 @@ from ..backends.buffer import Buffer
 from ..backends.registry import AUTO, Device, backend_for
 from ..dtypes import DType
 from ..errors import UnsupportedError
-from ..layout import Layout
+from ..layout import Layout, view_host
 from ..lazy import execute, graph, recover
 from ..lazy.elements import element
 from ..lazy.graph import Binding, Read, State, Value, View, binding_of
@@ -215,7 +215,7 @@ class ArrayState:
             if self._device.is_named:
                 found = element(read.value)
                 if found is not None:
-                    return found
+                    return view_host(found, read.layout, read.dtype)
             execute.evaluate((read.value,))
         host = execute.host_view(read)
         if self._locked:

@@ -93,8 +93,7 @@ class Buffer:
             low, high = Layout(array.shape, array.strides).span(array.itemsize)
         buffer = _buffer(high - low)
         buffer.root, buffer.start = array, native.address(array) + low
-        if shared:
-            buffer._sharer = True
+        buffer._sharer = True if shared else None
         return buffer
 
     def _put(self, device: str, memory: Memory) -> None:
@@ -163,9 +162,7 @@ class Buffer:
     # -------------------------------------------------------------------- coherence
     def is_valid_on(self, device: str) -> bool:
         """Whether the device's copy is up to date."""
-        if self._valid is None:
-            return device == "cpu"
-        return device in self._valid
+        return device == "cpu" if self._valid is None else device in self._valid
 
     def is_near(self, device: str) -> bool:
         """Whether the device needs no transfer to read the current bytes."""

@@ -230,10 +230,6 @@ def _bits_to_float(x: Scalar) -> Scalar:
     return np.asarray(x).view(_float(np.asarray(x).dtype))
 
 
-def _round_to_half(x: Scalar) -> Scalar:
-    return np.asarray(x).astype(np.float16).astype(np.float32)
-
-
 # Arithmetic.  On bools, add is "or" and multiply is "and" (`infer` writes them so).
 add = Primitive("add", np.add, 2)
 subtract = Primitive("subtract", np.subtract, 2)
@@ -242,13 +238,12 @@ divide = Primitive("divide", np.divide, 2)
 negative = Primitive("negative", np.negative)
 absolute = Primitive("absolute", np.absolute)
 fmod = Primitive("fmod", np.fmod, 2)
-# A product and a sum, rounded once.
-fma = Primitive("fma", fused, 3, _floating)
+fma = Primitive("fma", fused, 3, _floating)  # a product and a sum, rounded once
 # A sum that a loop may make in any order, in several sums at once.
 accumulate = Primitive("accumulate", np.add, 2, _floating)
 power = Primitive("power", np.power, 2)
 sqrt = Primitive("sqrt", np.sqrt)
-# The same of 0 and of numbers from 2**-100 to 2**100, where no case needs a branch.
+# The same of 0 and of 2**-100 to 2**100, where no case needs a branch.
 plain_sqrt = Primitive("plain_sqrt", np.sqrt, 1, _floating)
 cbrt = Primitive("cbrt", np.cbrt)
 
@@ -289,7 +284,9 @@ copysign = Primitive("copysign", np.copysign, 2)
 nextafter = Primitive("nextafter", np.nextafter, 2)
 ldexp = Primitive("ldexp", np.ldexp, 2)
 # The nearest number that a float16 can hold, as a float32 (see `narrow`).
-round_to_half = Primitive("round_to_half", _round_to_half, 1, _same)
+round_to_half = Primitive(
+    "round_to_half", lambda x: np.float32(np.float16(x)), 1, _same
+)
 
 # Elementary functions.
 exp = Primitive("exp", np.exp)

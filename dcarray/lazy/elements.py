@@ -73,7 +73,7 @@ def extent(read: Read) -> tuple[int, int] | None:
     have to wait for them time and again."""
     value = read.value
     buffer = value.buffer
-    if buffer is None or not value.layout.size:
+    if buffer is None or not value.layout.size or not _are_some_of(read):
         return None
     seen = _seen(buffer)
     if seen.view is not value.view:
@@ -88,6 +88,17 @@ def extent(read: Read) -> tuple[int, int] | None:
         seen.low, seen.high = int(whole.min()), int(whole.max())
         seen.view = value.view
     return seen.low, seen.high
+
+
+def _are_some_of(read: Read) -> bool:
+    """Whether what is read are elements of the value, and not other bytes of them."""
+    value, layout, size = read.value, read.layout, read.dtype.itemsize
+    return (
+        value.layout.plain
+        and value.dtype == read.dtype
+        and not layout.offset % size
+        and not any([step % size for step in layout.strides])
+    )
 
 
 def _seen(buffer: Buffer) -> Seen:

@@ -96,7 +96,7 @@ class HostAnywhere(Ready):
             launch = self._launch(plan, key, target)
         arrays = partial(_arrays, backend.view, plan, roots, into)
         began = 0.0
-        if joining.may_join():
+        if joining.may_join((found.stored or found.leaves)[0].device):
             began = _now()
         raised = None
         if reduced is not None:

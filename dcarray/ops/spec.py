@@ -130,10 +130,11 @@ class Op:
         DTypeError
             No loop takes these dtypes.
         """
-        signature = self.signatures.get(operands)
+        # C's integers of one size are equal as dtypes, and are not the same.
+        key = (operands, *[x.num for x in operands if type(x) is not type])
+        signature = self.signatures.get(key)
         if signature is None:
-            signature = self._resolve(operands)
-            self.signatures[operands] = signature
+            signature = self.signatures[key] = self._resolve(operands)
         return signature
 
     def _resolve(self, operands: tuple[Any, ...]) -> Signature:

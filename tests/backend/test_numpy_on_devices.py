@@ -440,3 +440,19 @@ def test_results_of_the_wrong_shape_name_the_reduction(device: str) -> None:
     for function, name in ((dc.nanmin, "fmin"), (dc.nanmax, "fmax")):
         with pytest.raises(ValueError, match=f"reduction operation {name}"):
             function(x, out=dc.zeros(2, device=device))
+
+
+def test_views_of_an_element_that_waits(device: str) -> None:
+    one = dc.asarray([7, 2, 3], device=device)[0]
+    assert dc.atleast_2d(one).tolist() == [[7]]
+    one = dc.asarray([7, 2, 3], device=device)[0]
+    assert dc.broadcast_to(one, (3,)).tolist() == [7, 7, 7]
+
+
+def test_places_are_bounded_as_they_are_read(device: str) -> None:
+    x = dc.asarray(np.arange(4.0), device=device)
+    wide = dc.asarray(np.full(2, (9 << 32) + 1), device=device)
+    for _ in range(3):
+        places = wide.view(np.int32)  # 1, 9, 1, 9: beyond the end of x
+        with pytest.raises(IndexError):
+            dc.evaluate(x[places])

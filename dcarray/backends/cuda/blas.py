@@ -22,8 +22,9 @@ from ...ops.elementwise import ADD
 from ..base import Start
 from ..grid.views import GridView
 from . import vectors
-from .calling import Call, Prepared, Room
+from .calling import Call, Prepared
 from .mapped import copied
+from .memory import Room
 from .products import BIAS, PLAIN, RELU, Products, loaded
 from .stacks import ALIGNED, INT, NOT_TURNED, Matrix, alignment, matrix_of, places
 

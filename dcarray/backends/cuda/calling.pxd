@@ -2,7 +2,7 @@ cimport cython
 
 from ... cimport native
 from ..starting cimport Allocator, Starter
-from .memory cimport Block
+from .memory cimport Block, Room
 from .streams cimport Stream, Streams
 
 cdef extern from *:
@@ -58,12 +58,6 @@ cdef class Call:
     cpdef int run(
         self, size_t x, size_t y, size_t out, size_t bias, size_t room, size_t stream
     ) except? -1
-
-cdef class Room:
-    cdef public Allocator _allocator
-    cdef public object _block
-    cdef public size_t nbytes, pointer
-    cpdef size_t at_least(self, size_t nbytes) except? 1
 
 cdef class Prepared(Starter):
     cdef public object _backend, _check

@@ -17,7 +17,7 @@ from ... import native
 from ...errors import LaunchError
 from ..base import Start
 from ..starting import Allocator, Starter, starter_of
-from .memory import Block
+from .memory import Block, Room
 from .stacks import ALIGNED
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "Call",
     "FourierPlan",
     "Prepared",
-    "Room",
     "Transform",
     "address",
 ]
@@ -121,33 +120,6 @@ class Call:
         )
 
 
-class Room:
-    """Memory that calls on a device's main stream work in, one after the other.
-
-    Parameters
-    ----------
-    allocator : Allocator
-
-    Attributes
-    ----------
-    nbytes, pointer : int
-    """
-
-    __slots__ = ("_allocator", "_block", "nbytes", "pointer")
-
-    def __init__(self, allocator: Allocator) -> None:
-        self._allocator = allocator
-        self._block: Any = None
-        self.nbytes = self.pointer = 0
-
-    def at_least(self, nbytes: int) -> int:
-        """The address of so many bytes."""
-        if nbytes > self.nbytes:
-            self._block = self._allocator.allocate(nbytes)
-            self.pointer, self.nbytes = address(self._block), nbytes
-        return self.pointer
-
-
 class Prepared(Starter):
     """What multiplies blocks of a device into the first one of them.
 
@@ -194,10 +166,8 @@ class Prepared(Starter):
         self._allocator = backend.allocator
         self._is_only = backend._is_only
         self._streams = backend.streams
-        self._call = call
-        self._starts = list(starts)
-        self._nbytes = nbytes
-        self._room = room
+        self._call, self._starts = call, list(starts)
+        self._nbytes, self._room = nbytes, room
         self._check = check
 
     def start(self, memories: list[Any], scalars: Sequence[Any]) -> None:
@@ -219,12 +189,11 @@ class Prepared(Starter):
         call = self._call
         place = bias = 0
         room: Any = None
-        if call.workspace:
-            if stream is streams.main:
-                place = self._room.at_least(call.workspace)
-            else:
-                room = self._allocator.allocate(call.workspace)
-                place = address(room)
+        if call.workspace and stream is streams.main:
+            place = self._room.at_least(call.workspace)
+        elif call.workspace:
+            room = self._allocator.allocate(call.workspace)
+            place = address(room)
         if call.change:
             bias = address(memories[3])
         pointer = stream.pointer

@@ -22,3 +22,9 @@ cdef object _is_ending
 cdef class DeviceAllocator(Allocator):
     cdef public Pool pool
     cdef public Streams streams
+
+cdef class Room:
+    cdef public Allocator _allocator
+    cdef public object _block
+    cdef public size_t nbytes, pointer
+    cpdef size_t at_least(self, size_t nbytes) except? 1

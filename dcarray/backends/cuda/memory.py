@@ -13,7 +13,7 @@ from .streams import Stream, Streams
 if TYPE_CHECKING:
     from .backend import CudaBackend
 
-__all__ = ["Block", "Borrowed", "DeviceAllocator", "DevicePool", "block_of"]
+__all__ = ["Block", "Borrowed", "DeviceAllocator", "DevicePool", "Room", "block_of"]
 
 
 class DevicePool(Pool):
@@ -119,6 +119,33 @@ class DeviceAllocator(Allocator):
         if self.streams.several:
             return self.backend.allocate(nbytes)
         return block_of(self.pool, nbytes, self.streams.main)
+
+
+class Room:
+    """Memory that calls on a device's main stream work in, one after the other.
+
+    Parameters
+    ----------
+    allocator : Allocator
+
+    Attributes
+    ----------
+    nbytes, pointer : int
+    """
+
+    __slots__ = ("_allocator", "_block", "nbytes", "pointer")
+
+    def __init__(self, allocator: Allocator) -> None:
+        self._allocator = allocator
+        self._block: Any = None
+        self.nbytes = self.pointer = 0
+
+    def at_least(self, nbytes: int) -> int:
+        """The address of so many bytes."""
+        if nbytes > self.nbytes:
+            self._block = self._allocator.allocate(nbytes)
+            self.pointer, self.nbytes = self._block.pointer, nbytes
+        return self.pointer
 
 
 class Borrowed:
