@@ -188,11 +188,11 @@ class Prepared(Starter):
                     streams.use(memory, place == 0, stream)
         call = self._call
         place = bias = 0
-        room: Any = None
-        if call.workspace and stream is streams.main:
-            place = self._room.at_least(call.workspace)
-        elif call.workspace:
-            room = self._allocator.allocate(call.workspace)
+        if call.workspace:
+            if stream is streams.main:
+                room = self._room.at_least(call.workspace)
+            else:
+                room = self._allocator.allocate(call.workspace)
             place = address(room)
         if call.change:
             bias = address(memories[3])

@@ -25,6 +25,6 @@ cdef class DeviceAllocator(Allocator):
 
 cdef class Room:
     cdef public Allocator _allocator
-    cdef public object _block
-    cdef public size_t nbytes, pointer
-    cpdef size_t at_least(self, size_t nbytes) except? 1
+    cdef public Block _block
+    @cython.locals(block=Block)
+    cpdef at_least(self, unsigned long long nbytes)

@@ -127,25 +127,21 @@ class Room:
     Parameters
     ----------
     allocator : Allocator
-
-    Attributes
-    ----------
-    nbytes, pointer : int
     """
 
-    __slots__ = ("_allocator", "_block", "nbytes", "pointer")
+    __slots__ = ("_allocator", "_block")
 
     def __init__(self, allocator: Allocator) -> None:
         self._allocator = allocator
         self._block: Any = None
-        self.nbytes = self.pointer = 0
 
-    def at_least(self, nbytes: int) -> int:
-        """The address of so many bytes."""
-        if nbytes > self.nbytes:
-            self._block = self._allocator.allocate(nbytes)
-            self.pointer, self.nbytes = self._block.pointer, nbytes
-        return self.pointer
+    def at_least(self, nbytes: int) -> Any:
+        """A block of so many bytes.  Who holds it until the launch need not fear that
+        another thread asks for more meanwhile."""
+        block = self._block
+        if block is None or block.nbytes < nbytes:
+            block = self._block = self._allocator.allocate(nbytes)
+        return block
 
 
 class Borrowed:
